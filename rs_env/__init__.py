@@ -1,0 +1,80 @@
+"""rs_env: the card game Rolling Stone (Enfle, Schwellen, Schweller) as a reinforcement learning environment.
+
+`Rules` says what is played, `Game` plays it, `env` / `raw_env` / `parallel_env` are the PettingZoo environments,
+`SelfPlayVectorEnv` plays thousands of games at once, `make_agent` makes baselines by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import pettingzoo
+
+if TYPE_CHECKING:
+    from rs_env.aec import env, parallel_env, raw_env
+    from rs_env.baselines import make_agent
+    from rs_env.game import Game, IllegalActionError
+    from rs_env.observation import OBSERVATION_VERSION, ObservationSpec
+    from rs_env.record import read_records, replay, write_records
+    from rs_env.rules import Rules
+    from rs_env.vector import Batch, SelfPlayVectorEnv
+
+__version__ = "0.1.0"
+
+# Loaded at first use (PEP 562), so that importing rs_env does not pay for the compiler.
+_HOME = {
+    "Rules": "rules",
+    "Game": "game",
+    "IllegalActionError": "game",
+    "OBSERVATION_VERSION": "observation",
+    "ObservationSpec": "observation",
+    "env": "aec",
+    "raw_env": "aec",
+    "parallel_env": "aec",
+    "SelfPlayVectorEnv": "vector",
+    "Batch": "vector",
+    "make_agent": "baselines",
+    "replay": "record",
+    "read_records": "record",
+    "write_records": "record",
+}
+
+__all__ = [
+    "OBSERVATION_VERSION",
+    "Batch",
+    "Game",
+    "IllegalActionError",
+    "ObservationSpec",
+    "Rules",
+    "SelfPlayVectorEnv",
+    "env",
+    "make_agent",
+    "parallel_env",
+    "raw_env",
+    "read_records",
+    "replay",
+    "write_records",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
+
+
+def _register() -> None:
+    """Enter the environments in PettingZoo's registry, which came with its version 1.27."""
+    if hasattr(pettingzoo, "register"):
+        pettingzoo.register("aec", "rs_env/rolling_stone-v0", "rs_env.aec:env")
+        pettingzoo.register("parallel", "rs_env/rolling_stone-v0", "rs_env.aec:parallel_env")
+
+
+_register()

@@ -1,0 +1,129 @@
+"""Sets of cards as 64-bit integers inside compiled code: count, lowest, highest, next in a ring, and unpacking to bytes.
+
+The intrinsics are single LLVM instructions, which Numba does not offer by name. Everything here takes and gives np.uint64
+for sets and np.int64 for counts and positions; a signed integer mixed with a uint64 would turn both into floats.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, PICKUP
+
+ONE = np.uint64(1)
+EMPTY = np.uint64(0)
+ALL_RANKS = np.uint64((1 << NUM_RANKS) - 1)
+ALL_CARDS = np.uint64((1 << NUM_CARDS) - 1)
+PICKUP_BIT = np.uint64(1 << PICKUP)
+SUIT_SETS = np.array([((1 << NUM_RANKS) - 1) << (NUM_RANKS * suit) for suit in range(NUM_SUITS)], dtype=np.uint64)
+
+
+@intrinsic
+def popcount(typingctx, x):
+    """Number of members of a set."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def lowest(typingctx, x):
+    """Position of the lowest member; 64 for the empty set."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], cgutils.false_bit)
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def _leading_zeros(typingctx, x):
+    def codegen(context, builder, signature, args):
+        return builder.ctlz(args[0], cgutils.false_bit)
+
+    return types.int64(types.uint64), codegen
+
+
+@njit(inline="always")
+def highest(x):
+    """Position of the highest member; -1 for the empty set."""
+    return np.int64(63) - _leading_zeros(x)
+
+
+@njit(inline="always")
+def bit(position):
+    """The set with one member."""
+    return ONE << np.uint64(position)
+
+
+@njit(inline="always")
+def suit_set(suit):
+    """All 13 cards of a suit."""
+    return ALL_RANKS << np.uint64(NUM_RANKS * suit)
+
+
+@njit(inline="always")
+def without_lowest(x):
+    """The set less its lowest member."""
+    return x & (x - ONE)
+
+
+@njit(inline="always")
+def nth_member(x, n):
+    """Position of member number `n`, counted from the lowest as 0."""
+    for _ in range(n):
+        x = without_lowest(x)
+    return lowest(x)
+
+
+@njit(inline="always")
+def next_seat(seats, seat, num_players):
+    """The first member of the set of seats that follows `seat` clockwise; `seat` itself comes last."""
+    ring = np.uint64(seats)
+    ring = (ring | ring << np.uint64(num_players)) >> np.uint64(seat + 1)
+    found = np.int64(seat) + 1 + lowest(ring)
+    return found - num_players if found >= num_players else found
+
+
+def _store_bits(builder, pointer, bits, first, width):
+    """Write bits `first` .. `first + width - 1` as that many bytes of 0 or 1, in one vector store."""
+    chunk = builder.trunc(builder.lshr(bits, ir.Constant(bits.type, first)), ir.IntType(width))
+    lanes = builder.bitcast(chunk, ir.VectorType(ir.IntType(1), width))
+    lanes = builder.zext(lanes, ir.VectorType(ir.IntType(8), width))
+    target = builder.gep(pointer, [ir.Constant(ir.IntType(64), first)])
+    store = builder.store(lanes, builder.bitcast(target, lanes.type.as_pointer()))
+    store.align = 1
+
+
+def _unpacker(chunks):
+    def codegen(context, builder, signature, args):
+        array_type = signature.args[0]
+        data = context.make_array(array_type)(context, builder, args[0]).data
+        pointer = builder.gep(data, [args[1]])
+        for first, width in chunks:
+            _store_bits(builder, pointer, args[2], first, width)
+        return context.get_dummy_value()
+
+    return codegen
+
+
+@intrinsic
+def unpack_cards(typingctx, row, offset, cards):
+    """Write a set of cards to the 52 int8 entries of a contiguous array from `offset` on, as zeros and ones.
+
+    Three vector stores instead of 52 single ones; the last two overlap, so that not a byte beyond is touched. There is no
+    bounds check.
+    """
+    return types.void(row, types.int64, types.uint64), _unpacker(((0, 32), (32, 16), (44, 8)))
+
+
+@intrinsic
+def unpack_actions(typingctx, row, offset, actions):
+    """The same for a set of actions and 53 entries."""
+    return types.void(row, types.int64, types.uint64), _unpacker(((0, 32), (32, 16), (45, 8)))

@@ -1,0 +1,300 @@
+"""`Game`: one deal or match as a friendly Python object over one engine record."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rs_env import kernels
+from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action, parse_cards
+from rs_env.engine import NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
+from rs_env.rng import check_seed
+from rs_env.rules import Rules, as_rules
+from rs_env.view import empty_views
+
+Deck = str | Iterable[int | str]
+
+
+class IllegalActionError(ValueError):
+    """An action that the rules do not allow now. Nothing was changed."""
+
+
+class Game:
+    """A game of Rolling Stone, played one action at a time.
+
+    rules: a `Rules`, a preset's name or a mapping of options.
+    seed: 0..2**64-1, or None for a random one. The same seed gives the same decks, dealer and noticed silent plays.
+    deck: the cards in dealing order, ids or text (``"7c Td ..."``); for a match a list of such decks, one for each deal.
+        Deals beyond the decks given are shuffled by the seed.
+    dealer: seat of the first dealer; None: drawn by lot, by the seed.
+    index, first_deal: start as game `index` of a batch with this seed, at its deck number `first_deal`.
+
+    Attributes and properties give cards and actions as sorted lists of ids and suits as ints 0..3; seats are 0..n-1.
+    Raises ValueError naming the argument, the value and what is allowed.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | str = "rolling_stone",
+        seed: int | None = 0,
+        deck: Deck | Sequence[Deck] | None = None,
+        dealer: int | None = None,
+        *,
+        index: int = 0,
+        first_deal: int = 0,
+    ) -> None:
+        self.rules = as_rules(rules)
+        self.num_players = self.rules.num_players
+        self.seed = check_seed(seed)
+        self._given_decks = check_decks(self.rules, deck)
+        dealer = check_dealer(self.rules, dealer)
+        self.index, self.first_deal = index, first_deal
+        self._compiled = compile_rules(self.rules)
+        self._hold(np.zeros(1, STATE))
+        self.history: list[list[tuple[int, int]]] = []
+        self.decks: list[list[int]] = []
+        kernels.begin(self._compiled, self.states, 0, np.uint64(self.seed), index, first_deal, dealer)
+        self.first_dealer = self.dealer
+        self._open_deal()
+
+    def _hold(self, states: np.ndarray) -> None:
+        """Make an array of one state the game's own. The fields asked for at each step are looked up once."""
+        self.states = states
+        self._turn, self._status, self._deals_done = states["turn"], states["status"], states["deals_done"]
+
+    def _open_deal(self) -> None:
+        """Put in the deck that was given for this deal, if one was, and open its page of the record."""
+        done = len(self.decks)
+        if done < len(self._given_decks):
+            kernels.deal_deck(self._compiled, self.states, 0, self._given_decks[done])
+        self.decks.append(self.states["deck"][0, : len(self.rules.deck)].tolist())
+        self.history.append([])
+
+    # Playing
+
+    def legal_actions(self) -> list[int]:
+        """Sorted legal actions of the seat to act, `PICKUP` (52) being the pickup; empty when the game is over."""
+        return members(kernels.legal(self._compiled, self.states, 0))
+
+    def play(self, action: int | str) -> None:
+        """Take an action, an id or text such as ``"7c"`` or ``"pickup"``, for the seat to act.
+
+        Raises IllegalActionError, with nothing changed, where the rules do not allow it.
+        """
+        action_id = action if type(action) is int and 0 <= action < NUM_ACTIONS else self._action_id(action)
+        turn = self._turn.item()
+        status = kernels.play(self._compiled, self.states, 0, action_id)
+        if status == kernels.ILLEGAL:
+            raise self._illegal(action)
+        self.history[-1].append((turn, action_id))
+        if self._deals_done.item() == len(self.decks) and status == RUNNING:
+            self._open_deal()
+
+    def _action_id(self, action: int | str) -> int:
+        if isinstance(action, str):
+            return parse_action(action)
+        if isinstance(action, bool) or not isinstance(action, int | np.integer) or not 0 <= action < NUM_ACTIONS:
+            raise self._illegal(action)
+        return int(action)
+
+    def _illegal(self, action: object) -> IllegalActionError:
+        if self.is_over:
+            return IllegalActionError(f"action {action!r} is not allowed: the game is over")
+        legal = ", ".join(f"{a} ({action_text(a)})" for a in self.legal_actions())
+        return IllegalActionError(f"action {action!r} is not allowed: seat {self.turn} may take {legal}")
+
+    def clone(self) -> Game:
+        """An independent copy: the same position, record and future chance."""
+        other = copy.copy(self)
+        other._hold(self.states.copy())
+        other.decks = list(self.decks)
+        other.history = [list(deal) for deal in self.history]
+        return other
+
+    # Position
+
+    @property
+    def turn(self) -> int | None:
+        """Seat to act; None when the game is over."""
+        return self._turn.item() if self._status.item() == RUNNING else None
+
+    @property
+    def dealer(self) -> int:
+        """Dealer of the present deal."""
+        return int(self.states["dealer"][0])
+
+    @property
+    def trump(self) -> int | None:
+        """Trump suit of the present deal, or None."""
+        return _optional(self.states["trump"][0])
+
+    @property
+    def led_suit(self) -> int | None:
+        """Suit led to the trick, or None before the lead."""
+        return _optional(self.states["led"][0])
+
+    @property
+    def barred_suit(self) -> int | None:
+        """Suit that may not be led now, or None."""
+        return _optional(self.states["barred"][0])
+
+    @property
+    def leader(self) -> int:
+        """Who leads or has led the trick."""
+        return int(self.states["leader"][0])
+
+    @property
+    def hands(self) -> list[list[int]]:
+        """Each seat's cards."""
+        return [members(hand) for hand in self.states["hand"][0, : self.num_players].tolist()]
+
+    @property
+    def known(self) -> list[list[int]]:
+        """Each seat's cards in hand that everybody has seen there."""
+        return [members(cards) for cards in self.states["known"][0, : self.num_players].tolist()]
+
+    @property
+    def excluded(self) -> list[list[int]]:
+        """Each seat's suits in which it has once been void, so that its other cards have none of them."""
+        return [members(suits) for suits in self.states["excluded"][0, : self.num_players].tolist()]
+
+    @property
+    def trick(self) -> list[int]:
+        """Cards on the table."""
+        return members(self.states["trick"][0])
+
+    @property
+    def trick_plays(self) -> list[tuple[int, int]]:
+        """(seat, card) of the trick, in order of play."""
+        played = self.states["played"][0].tolist()
+        seats = [(self.leader + k) % self.num_players for k in range(self.num_players)]
+        return [(seat, played[seat]) for seat in seats if played[seat] != NO_CARD]
+
+    @property
+    def dead(self) -> list[int]:
+        """Cards of completed tricks."""
+        return members(self.states["dead"][0])
+
+    @property
+    def out(self) -> list[int]:
+        """Seats out for good in the present deal, best place first."""
+        return [seat for seat in self.states["out"][0].tolist() if seat != NOBODY]
+
+    @property
+    def num_actions(self) -> int:
+        """Actions taken in the present deal."""
+        return int(self.states["actions"][0])
+
+    @property
+    def deals_done(self) -> int:
+        """Deals of a match that are over."""
+        return self._deals_done.item()
+
+    def view(self, seat: int) -> np.void:
+        """What a seat may know: a copy, one record of dtype `rs_env.view.VIEW`."""
+        if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < self.num_players:
+            raise ValueError(f"seat={seat!r} is not allowed: seats are 0..{self.num_players - 1}")
+        views = empty_views(self.rules, 1)
+        kernels.view(self.states, 0, seat, views)
+        return views[0]
+
+    def observe_into(self, seat: int, views: np.ndarray, observation: np.ndarray, mask: np.ndarray) -> None:
+        """Write a seat's observation and action mask to int8 arrays; `views` is scratch from `empty_views`."""
+        kernels.observe(self.states, 0, seat, views, observation, mask)
+
+    def global_state_into(self, views: np.ndarray, vector: np.ndarray) -> None:
+        """Write the global state of `rs_env.observation.StateSpec` to an int8 array; `views` is scratch from `empty_views`."""
+        kernels.global_state(self.states, 0, views, vector)
+
+    # End
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the deal, or the match, has ended."""
+        return self._status.item() != RUNNING
+
+    @property
+    def terminated(self) -> bool:
+        """Whether it ended by the rules."""
+        return self._status.item() == TERMINATED
+
+    @property
+    def truncated(self) -> bool:
+        """Whether it was stopped by ``max_actions`` (a match: by ``max_deals``)."""
+        return self._status.item() == TRUNCATED
+
+    def scores(self) -> list[float]:
+        """Score of each seat: of a deal zeros until it is over, of a match the totals so far."""
+        return self._outcome()[0]
+
+    def rewards(self) -> list[float]:
+        """Reward of each seat: zeros until the game is over."""
+        return self._outcome()[1]
+
+    def _outcome(self) -> list[list[float]]:
+        result = np.zeros((2, self.num_players))
+        kernels.outcome(self._compiled, self.states, 0, result[0], result[1])
+        return result.tolist()
+
+    def record(self) -> dict[str, Any]:
+        """The game so far as plain values for JSON; see `rs_env.record`."""
+        from rs_env.record import record_of
+
+        return record_of(self)
+
+    def __str__(self) -> str:
+        from rs_env.render.text import render_text
+
+        return render_text(self)
+
+    def __repr__(self) -> str:
+        state = "over" if self.is_over else f"seat {self.turn} to act"
+        return f"<Game of {self.num_players}: {sum(map(len, self.history))} actions, {state}>"
+
+
+def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.ndarray]:
+    """The decks given as int8 arrays. Raises ValueError unless each is exactly the rule set's cards."""
+    if deck is None:
+        return []
+    deck = deck.split() if isinstance(deck, str) else list(deck)
+    several = bool(deck) and all(not isinstance(entry, int | np.integer) and not _is_card(entry) for entry in deck)
+    if several and rules.target is None and len(deck) > 1:
+        raise ValueError(f"deck: {len(deck)} decks are not allowed: only a match (target={rules.target}) has more than one deal")
+    return [np.array(_check_deck(rules, one), np.int8) for one in (deck if several else [deck])]  # type: ignore[arg-type]
+
+
+def _is_card(entry: object) -> bool:
+    return isinstance(entry, str) and " " not in entry.strip()
+
+
+def _check_deck(rules: Rules, deck: Deck) -> list[int]:
+    try:
+        cards = parse_cards(deck)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"deck={deck!r} is not allowed: {error}") from None
+    if sorted(cards) != list(rules.deck):
+        missing, surplus = cards_text(sorted(set(rules.deck) - set(cards))), cards_text(sorted(set(cards) - set(rules.deck)))
+        raise ValueError(
+            f"deck={cards_text(cards)!r} is not allowed: it must be the {len(rules.deck)} cards of the rule set, each once"
+            f" (missing: {missing or 'none'}; not in the rule set: {surplus or 'none'}; {len(cards)} given)"
+        )
+    return cards
+
+
+def check_dealer(rules: Rules, dealer: int | None) -> int:
+    """The dealer's seat, NOBODY for None. Raises ValueError for what is no seat."""
+    if dealer is None:
+        return NOBODY
+    if isinstance(dealer, bool) or not isinstance(dealer, int | np.integer) or not 0 <= dealer < rules.num_players:
+        raise ValueError(f"dealer={dealer!r} is not allowed: it must be a seat 0..{rules.num_players - 1}, or None")
+    return int(dealer)
+
+
+def _optional(value: int) -> int | None:
+    return None if value < 0 else int(value)
+
+
+__all__ = ["PICKUP", "Game", "IllegalActionError"]

@@ -1,0 +1,77 @@
+"""The way into compiled code for single games: engine, view and encoder on element `i` of an array of records.
+
+Numba takes arrays from Python much faster than single records, hence the arrays; in compiled code call the engine itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from rs_env import engine
+from rs_env.bits import bit
+from rs_env.cards import PICKUP
+from rs_env.observation import encode, encode_mask, encode_state
+from rs_env.view import fill_view
+
+ILLEGAL = -1
+
+
+@njit(cache=True, nogil=True)
+def begin(rules, states, i, seed, index, deal, dealer):
+    """Game `index` of this seed from deck number `deal` on; the dealer is drawn where `dealer` is -1."""
+    engine.begin_game(rules[0], states[i], np.uint64(seed), np.uint64(index))
+    states[i].deal = deal
+    engine.begin_episode(rules[0], states[i], dealer)
+
+
+@njit(cache=True, nogil=True)
+def deal_deck(rules, states, i, deck):
+    """Deal the running deal again, from this deck (int8, in dealing order)."""
+    for k in range(deck.shape[0]):
+        states[i].deck[k] = deck[k]
+    engine.deal_out(rules[0], states[i])
+
+
+@njit(cache=True, nogil=True)
+def legal(rules, states, i):
+    """The set of legal actions of the seat to act."""
+    return engine.legal_actions(rules[0], states[i])
+
+
+@njit(cache=True, nogil=True)
+def play(rules, states, i, action):
+    """Take an action and return the new status, or ILLEGAL with nothing changed."""
+    if action < 0 or action > PICKUP or not engine.legal_actions(rules[0], states[i]) & bit(action):
+        return np.int64(ILLEGAL)
+    engine.step(rules[0], states[i], action)
+    return np.int64(states[i].status)
+
+
+@njit(cache=True, nogil=True)
+def outcome(rules, states, i, scores, rewards):
+    """Write each seat's score and reward to float64 arrays of shape (n,)."""
+    for seat in range(rules[0].num_players):
+        scores[seat] = engine.score(rules[0], states[i], seat)
+        rewards[seat] = engine.reward(rules[0], states[i], seat)
+
+
+@njit(cache=True, nogil=True)
+def view(states, i, seat, views):
+    """Write what a seat may know to the first record of `views`, which comes from `empty_views`, as below."""
+    fill_view(views[0].rules, states[i], seat, views[0])
+
+
+@njit(cache=True, nogil=True)
+def observe(states, i, seat, views, observation, mask):
+    """Write a seat's observation and action mask; `views` is scratch space."""
+    fill_view(views[0].rules, states[i], seat, views[0])
+    encode(views[0], observation, 0)
+    encode_mask(views[0], mask, 0)
+
+
+@njit(cache=True, nogil=True)
+def global_state(states, i, views, vector):
+    """Write the global state vector; `views` is scratch space."""
+    fill_view(views[0].rules, states[i], 0, views[0])
+    encode_state(states[i], views[0], vector, 0)

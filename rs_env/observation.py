@@ -1,0 +1,282 @@
+"""The observation: named sections of one int8 vector, their encoder, decoder, bounds and documentation.
+
+Observations are egocentric: relative seat 0 is the observer, then clockwise. The size depends on the number of players
+only, and every entry lies in 0..``spec.high``, so ``observation / spec.high`` lies in 0..1.
+`OBSERVATION_VERSION` changes whenever the meaning of an entry does; checkpoints carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from rs_env.bits import EMPTY, bit, unpack_actions, unpack_cards
+from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_SUITS
+from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
+
+OBSERVATION_VERSION = 1
+PERCENT = 100
+
+
+@dataclass(frozen=True)
+class Section:
+    """A named part of a vector: `rows` (1, n, or n - 1) times `width` entries, each in 0..`high`."""
+
+    name: str
+    rows: int
+    width: int
+    high: int
+    meaning: str
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.rows * self.width
+
+
+def _observation_sections(n: int) -> tuple[Section, ...]:
+    others = n - 1
+    return (
+        Section("hand", 1, NUM_CARDS, 1, "own cards"),
+        Section("trick", n, NUM_CARDS, 1, "the card that each seat has in the trick"),
+        Section("dead", 1, NUM_CARDS, 1, "cards of completed tricks"),
+        Section("known", others, NUM_CARDS, 1, "cards in each other seat's hand that everybody has seen there"),
+        Section("excluded", others, NUM_SUITS, 1, "suits that each other seat's unseen cards cannot have"),
+        Section("hand_sizes", n, 1, NUM_CARDS, "number of cards in each hand"),
+        Section("still_in", n, 1, 1, "seats not yet out for good"),
+        Section("leader", n, 1, 1, "who leads or has led the trick"),
+        Section("led_suit", 1, NUM_SUITS, 1, "suit led; all zero before the lead"),
+        Section("trump", 1, NUM_SUITS, 1, "trump suit; all zero without one"),
+        Section("barred_suit", 1, NUM_SUITS, 1, "suit that may not be led now; all zero without one"),
+        Section("progress", 1, 1, PERCENT, "actions taken, in percent of the deal's limit, rounded down"),
+        Section("totals", n, 1, PERCENT, "totals of a match, in percent of the target, rounded down, at most 100"),
+    )
+
+
+def _state_sections(n: int) -> tuple[Section, ...]:
+    return (
+        Section("turn", n, 1, 1, "who is to act; all zero at the end"),
+        Section("hands", n, NUM_CARDS, 1, "cards of each seat"),
+        *(
+            Section(s.name, n if s.name in ("known", "excluded") else s.rows, s.width, s.high, s.meaning)
+            for s in _observation_sections(n)[1:]
+        ),
+    )
+
+
+class Layout:
+    """Where each named section of a vector lies: ``spec["known"]`` is a slice."""
+
+    def __init__(self, num_players: int, sections: Callable[[int], tuple[Section, ...]]) -> None:
+        if not isinstance(num_players, int | np.integer) or not MIN_PLAYERS <= num_players <= MAX_PLAYERS:
+            raise ValueError(f"num_players={num_players!r} is not allowed: it must be a whole number from {MIN_PLAYERS} to {MAX_PLAYERS}")
+        self.num_players = int(num_players)
+        self.sections = {section.name: section for section in sections(self.num_players)}
+        self.slices: dict[str, slice] = {}
+        self.size = 0
+        for name, section in self.sections.items():
+            self.slices[name] = slice(self.size, self.size + section.size)
+            self.size += section.size
+        self.high = np.concatenate([np.full(s.size, s.high, np.int8) for s in self.sections.values()])
+        self.high.flags.writeable = False
+        self.low = np.zeros(self.size, np.int8)
+        self.low.flags.writeable = False
+
+    def __getitem__(self, name: str) -> slice:
+        """The slice of a section. Raises KeyError, listing the names, for any other."""
+        if name not in self.slices:
+            raise KeyError(f"no section {name!r}; there are {', '.join(self.slices)}")
+        return self.slices[name]
+
+    def split(self, vector: np.ndarray) -> dict[str, np.ndarray]:
+        """The sections by name; those with several rows of several entries as matrices. Views, not copies."""
+        vector = np.asarray(vector)
+        if vector.shape != (self.size,):
+            raise ValueError(f"shape {vector.shape} is not allowed: for {self.num_players} players it must be ({self.size},)")
+        return {
+            name: vector[self[name]].reshape(section.rows, section.width) if min(section.rows, section.width) > 1 else vector[self[name]]
+            for name, section in self.sections.items()
+        }
+
+
+class ObservationSpec(Layout):
+    """The observation of a game with this number of players (2..8).
+
+    ``size``: number of int8 entries. ``low``, ``high``: bounds of each, shape (size,). ``spec["known"]``: slice of a section.
+    """
+
+    version = OBSERVATION_VERSION
+
+    def __init__(self, num_players: int) -> None:
+        super().__init__(num_players, _observation_sections)
+
+    def decode(self, observation: np.ndarray) -> dict[str, Any]:
+        """What the vector says, in words of the game. Seats are relative: 0 is the observer, then clockwise.
+
+        ``hand``, ``dead``: sorted card ids. ``trick``: {seat: card}. ``known``, ``excluded``: for each seat 1..n-1 its sorted
+        cards or suits. ``hand_sizes``: counts. ``still_in``: sorted seats. ``leader``: seat. ``led_suit``, ``trump``,
+        ``barred_suit``: suit or None. ``progress``, ``totals``: percent. Raises ValueError for a wrong shape.
+        """
+        parts = self.split(observation)
+        many = {name: parts[name].reshape(self.sections[name].rows, -1) for name in ("trick", "known", "excluded")}
+        one = {name: _members(parts[name]) for name in ("leader", "led_suit", "trump", "barred_suit")}
+        return {
+            "hand": _members(parts["hand"]),
+            "trick": {seat: _members(row)[0] for seat, row in enumerate(many["trick"]) if row.any()},
+            "dead": _members(parts["dead"]),
+            "known": [_members(row) for row in many["known"]],
+            "excluded": [_members(row) for row in many["excluded"]],
+            "hand_sizes": parts["hand_sizes"].tolist(),
+            "still_in": _members(parts["still_in"]),
+            **{name: found[0] if found else None for name, found in one.items()},
+            "progress": int(parts["progress"][0]),
+            "totals": parts["totals"].tolist(),
+        }
+
+
+class StateSpec(Layout):
+    """The global state of ``env.state()``, for a central critic: all hands and all that is public, by absolute seat."""
+
+    def __init__(self, num_players: int) -> None:
+        super().__init__(num_players, _state_sections)
+
+
+@lru_cache(maxsize=None)
+def observation_spec(num_players: int) -> ObservationSpec:
+    """The one shared `ObservationSpec` for this number of players."""
+    return ObservationSpec(num_players)
+
+
+@lru_cache(maxsize=None)
+def state_spec(num_players: int) -> StateSpec:
+    """The one shared `StateSpec` for this number of players."""
+    return StateSpec(num_players)
+
+
+def table() -> str:
+    """The sections as a Markdown table, n being the number of players."""
+    sizes = {n: observation_spec(n) for n in range(MIN_PLAYERS, MAX_PLAYERS + 1)}
+    lines = ["| section | entries | each in | meaning |", "|---|---|---|---|"]
+    for few, many in zip(sizes[2].sections.values(), sizes[3].sections.values(), strict=True):
+        rows = {(1, 1): "", (2, 3): "n", (1, 2): "(n - 1)"}[few.rows, many.rows]
+        entries = f"{rows} x {few.width}" if rows and few.width > 1 else rows or str(few.width)
+        lines.append(f"| `{few.name}` | {entries} | 0..{few.high} | {few.meaning} |")
+    lines += ["", "| players | " + " | ".join(map(str, sizes)) + " |", "|---" * (len(sizes) + 1) + "|"]
+    lines.append("| size | " + " | ".join(str(spec.size) for spec in sizes.values()) + " |")
+    return "\n".join(lines)
+
+
+def _members(row: np.ndarray) -> list[int]:
+    return np.flatnonzero(row).tolist()
+
+
+@njit(inline="always")
+def _one_hot(row, offset, width, position):
+    """Write `width` entries, a one at `position` if that is not negative; return the next offset."""
+    for i in range(width):
+        row[offset + i] = i == position
+    return offset + width
+
+
+@njit(inline="always")
+def _percent(part, whole):
+    return min(np.int64(PERCENT), np.int64(PERCENT * part / whole))
+
+
+@njit(inline="always")
+def put_bytes(row, offset, cards):
+    """Write a set of cards as 52 entries of 0 or 1; return the next offset."""
+    unpack_cards(row, offset, cards)
+    return offset + NUM_CARDS
+
+
+@njit(inline="always")
+def put_word(words, offset, cards):
+    """Write a set of cards as one 64-bit word; return the next offset."""
+    words[offset] = cards
+    return offset + 1
+
+
+@njit(inline="always")
+def _clockwise(view, i):
+    """The seat `i` places to the left of the viewer."""
+    seat = np.int64(view.seat) + i
+    return seat if seat < view.rules.num_players else seat - view.rules.num_players
+
+
+@njit(inline="always")
+def _encode_public_sets(view, row, offset, put, first_other):
+    """Write the sections ``trick``, ``dead`` and ``known``, the last from relative seat `first_other` on."""
+    n = np.int64(view.rules.num_players)
+    for i in range(n):
+        card = np.int64(view.played[_clockwise(view, i)])
+        offset = put(row, offset, bit(card) if card >= 0 else EMPTY)
+    offset = put(row, offset, view.dead)
+    for i in range(first_other, n):
+        offset = put(row, offset, view.known[_clockwise(view, i)])
+    return offset
+
+
+@njit(inline="always")
+def encode_counts(view, row, offset, first_other):
+    """Write the sections from ``excluded`` on, all that is not a set of cards."""
+    rules = view.rules
+    n = np.int64(rules.num_players)
+    for i in range(first_other, n):
+        excluded = view.excluded[_clockwise(view, i)]
+        for suit in range(NUM_SUITS):
+            row[offset + suit] = excluded >> suit & 1
+        offset += NUM_SUITS
+    for i in range(n):
+        seat = _clockwise(view, i)
+        row[offset + i] = view.hand_size[seat]
+        row[offset + n + i] = view.still_in >> seat & 1
+        row[offset + 2 * n + i] = seat == view.leader
+    offset = _one_hot(row, offset + 3 * n, NUM_SUITS, view.led)
+    offset = _one_hot(row, offset, NUM_SUITS, view.trump)
+    offset = _one_hot(row, offset, NUM_SUITS, view.barred)
+    row[offset] = _percent(view.actions, rules.max_actions)
+    offset += 1
+    for i in range(n):
+        row[offset + i] = _percent(view.totals[_clockwise(view, i)], rules.target) if rules.target > 0.0 else 0
+
+
+@njit(inline="always")
+def encode_sets(view, row, offset, put):
+    """Write the sections from ``hand`` to ``known``, all sets of cards, with `put_bytes` or `put_word`."""
+    offset = put(row, offset, view.hand)
+    return _encode_public_sets(view, row, offset, put, 1)
+
+
+@njit(inline="always")
+def encode(view, row, offset):
+    """Write the observation of a view to the entries of a contiguous int8 array from `offset` on."""
+    offset = encode_sets(view, row, offset, put_bytes)
+    encode_counts(view, row, offset, 1)
+
+
+@njit(inline="always")
+def encode_mask(view, row, offset):
+    """Write the 53 entries of the action mask: 1 for legal, all 0 when it is not the viewer's turn."""
+    unpack_actions(row, offset, view.legal)
+
+
+@njit(inline="always")
+def encode_state(s, view, row, offset):
+    """Write the global state; `view` is that of seat 0, for all that is public."""
+    n = np.int64(view.rules.num_players)
+    offset = _one_hot(row, offset, n, view.turn)
+    for seat in range(n):
+        offset = put_bytes(row, offset, s.hand[seat])
+    offset = _encode_public_sets(view, row, offset, put_bytes, 0)
+    encode_counts(view, row, offset, 0)
+
+
+def new_mask() -> np.ndarray:
+    """An action mask that allows nothing: int8, shape (53,)."""
+    return np.zeros(NUM_ACTIONS, np.int8)

@@ -1,0 +1,59 @@
+"""Packed observations: the same content as the plain ones in a quarter of the memory.
+
+A packed observation is a row of 64-bit words: first one word for each set of cards, in the order of the sections from
+``hand`` to ``known``; then the set of legal actions (53 bits, the action mask); then the remaining sections as they are,
+one byte an entry, padded to whole words. `unpack` works on NumPy arrays and on torch tensors of any device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from rs_env.cards import NUM_ACTIONS, NUM_CARDS
+from rs_env.observation import encode_counts, encode_sets, observation_spec, put_word
+
+_WORD = 8
+
+
+def num_sets(num_players: int) -> int:
+    """Number of sets of cards in an observation: hand, trick of each seat, dead, known of each other seat."""
+    return 2 * num_players + 1
+
+
+def packed_size(num_players: int) -> int:
+    """Number of words W of a packed observation."""
+    counts = observation_spec(num_players).size - NUM_CARDS * num_sets(num_players)
+    return num_sets(num_players) + 1 + -(-counts // _WORD)
+
+
+def unpack(packed: Any, num_players: int) -> tuple[Any, Any]:
+    """The observation (B, D) and action mask (B, 53), both int8, of packed observations (B, W) of dtype int64.
+
+    Takes and returns NumPy arrays or torch tensors, the latter on the device of the argument.
+    """
+    spec = observation_spec(num_players)
+    if packed.ndim != 2 or packed.shape[1] != packed_size(num_players):
+        raise ValueError(f"packed: shape {tuple(packed.shape)} is not allowed: for {num_players} players it must be (B, {packed_size(num_players)})")
+    sets, rows = num_sets(num_players), packed.shape[0]
+    counts = spec.size - NUM_CARDS * sets
+    if isinstance(packed, np.ndarray):
+        as_bytes, concatenate, positions = lambda x: x.astype(np.int8), np.concatenate, np.arange(NUM_ACTIONS)
+        tail = np.ascontiguousarray(packed[:, sets + 1 :]).view(np.int8)[:, :counts]
+    else:
+        import torch
+
+        as_bytes, concatenate, positions = lambda x: x.to(torch.int8), torch.cat, torch.arange(NUM_ACTIONS, device=packed.device)
+        tail = packed[:, sets + 1 :].contiguous().view(torch.int8)[:, :counts]
+    cards = as_bytes(packed[:, :sets, None] >> positions[:NUM_CARDS] & 1).reshape(rows, sets * NUM_CARDS)
+    return concatenate([cards, tail], 1), as_bytes(packed[:, sets, None] >> positions & 1)
+
+
+@njit(inline="always")
+def encode_packed(view, words, entries, row, width):
+    """Write row `row` of `width` words; `words` (uint64) and `entries` (int8) are flat views of the same memory."""
+    offset = encode_sets(view, words, np.int64(row * width), put_word)
+    words[offset] = view.legal
+    encode_counts(view, entries, (offset + 1) * _WORD, 1)

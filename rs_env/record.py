@@ -1,0 +1,97 @@
+"""Game records: one JSON object for each game, one line for each record, and their replay.
+
+| key | meaning |
+|---|---|
+| ``format`` | ``"rs_env.record/1"`` |
+| ``rules`` | all options of the rule set |
+| ``seed``, ``index``, ``first_deal`` | where the chance comes from: game `index` of the seed, from that deck on |
+| ``dealer`` | seat of the first dealer |
+| ``decks`` | for each deal its deck as text, in dealing order |
+| ``actions`` | for each deal its actions as text, separated by spaces |
+| ``over``, ``truncated``, ``out``, ``scores``, ``rewards`` | where it stands; checked by a replay |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rs_env.cards import action_text, cards_text
+from rs_env.game import Game
+from rs_env.rules import Rules
+
+FORMAT = "rs_env.record/1"
+_KEYS = ("format", "rules", "seed", "index", "first_deal", "dealer", "decks", "actions")
+_RESULT_KEYS = ("over", "truncated", "out", "scores", "rewards")
+
+
+def record_of(game: Game) -> dict[str, Any]:
+    """The record of a game so far, as plain values."""
+    return {
+        "format": FORMAT,
+        "rules": game.rules.to_dict(),
+        "seed": game.seed,
+        "index": game.index,
+        "first_deal": game.first_deal,
+        "dealer": game.first_dealer,
+        "decks": [cards_text(deck) for deck in game.decks],
+        "actions": [" ".join(action_text(action) for _, action in deal) for deal in game.history],
+        **_result(game),
+    }
+
+
+def replay(record: dict[str, Any] | str) -> Game:
+    """The game of a record, played again to where the record ends.
+
+    Raises ValueError, naming the field, for a record that is malformed, has an illegal action or ends otherwise than it says.
+    """
+    if isinstance(record, str):
+        record = json.loads(record)
+    if not isinstance(record, dict):
+        raise ValueError(f"record={record!r} is not allowed: it must be a JSON object")
+    missing = [key for key in (*_KEYS, *_RESULT_KEYS) if key not in record]
+    if missing:
+        raise ValueError(f"record: {', '.join(missing)} missing")
+    if record["format"] != FORMAT:
+        raise ValueError(f"format={record['format']!r} is not allowed: this version reads {FORMAT!r}")
+    for key in ("decks", "actions"):
+        if not isinstance(record[key], list) or not all(isinstance(entry, str) for entry in record[key]):
+            raise ValueError(f"{key}={record[key]!r} is not allowed: it must be a list of texts, one for each deal")
+    rules = Rules.from_dict(record["rules"])
+    decks = record["decks"] if rules.target is not None else record["decks"][0]
+    game = Game(rules, record["seed"], decks, record["dealer"], index=record["index"], first_deal=record["first_deal"])
+    for number, deal in enumerate(record["actions"]):
+        if number != game.deals_done or game.is_over:
+            raise ValueError(f"actions[{number}]: the deal before it does not lead to this one")
+        for position, action in enumerate(deal.split()):
+            try:
+                game.play(action)
+            except ValueError as error:
+                raise ValueError(f"actions[{number}][{position}]: {error}") from None
+    for key, value in _result(game).items():
+        if record[key] != value:
+            raise ValueError(f"{key}={record[key]!r} is not what the replay gives: {value!r}")
+    return game
+
+
+def _result(game: Game) -> dict[str, Any]:
+    return {"over": game.is_over, "truncated": game.truncated, "out": game.out, "scores": game.scores(), "rewards": game.rewards()}
+
+
+def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> None:
+    """Append records to a file of JSON lines."""
+    with Path(path).open("a", encoding="utf-8") as file:
+        for record in records:
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+
+
+def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
+    """The records of a file of JSON lines. Raises ValueError, naming the line, for what is not JSON."""
+    with Path(path).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from None

@@ -1,0 +1,70 @@
+"""Random numbers of the engine: SplitMix64, one 64-bit counter for each stream.
+
+Every stream is named by what it is for, never by when it was made: the deck of deal ``k`` of game ``i`` of seed ``s`` comes
+from ``deal_stream(game_key(s, i), k)`` and from nothing else, so it does not depend on batch size, threads or play.
+
+SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+"""
+
+from __future__ import annotations
+
+import secrets
+from numbers import Integral
+
+import numpy as np
+from numba import njit
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_TO_UNIT = 1.0 / (1 << 53)
+
+DECK, CHANCE, DEALER = np.uint64(1), np.uint64(2), np.uint64(3)
+"""What a stream of a deal is for: the shuffle, noticed silent plays, the first dealer."""
+
+
+@njit(inline="always")
+def mix(x):
+    """SplitMix64's finaliser: a bijection of 64-bit integers whose outputs look random."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return x ^ (x >> np.uint64(31))
+
+
+@njit
+def game_key(seed, index):
+    """Key of game `index` of a batch with this seed (both np.uint64)."""
+    return mix(mix(seed + _GOLDEN) + (index + np.uint64(1)) * _GOLDEN)
+
+
+@njit(inline="always")
+def deal_stream(key, deal, purpose):
+    """First state of the stream that serves `purpose` in deal number `deal` of the game with this key."""
+    return mix(mix(key + np.uint64(deal + 1) * _GOLDEN) + purpose * _GOLDEN)
+
+
+@njit(inline="always")
+def advance(stream):
+    """The stream's next state."""
+    return stream + _GOLDEN
+
+
+@njit(inline="always")
+def below(stream, n):
+    """A whole number in 0..n-1 from a stream's state, by fixed-point multiplication (bias under n / 2**32)."""
+    return np.int64(((mix(stream) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@njit(inline="always")
+def unit(stream):
+    """A float in [0, 1) from a stream's state."""
+    return np.float64(mix(stream) >> np.uint64(11)) * _TO_UNIT
+
+
+def check_seed(seed: int | None) -> int:
+    """The seed as a plain int, a fresh one from the operating system for None. Raises ValueError outside 0..2**64-1."""
+    if seed is None:
+        return secrets.randbits(63)
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed={seed!r} is not allowed: seed must be a whole number from 0 to 2**64 - 1, or None")
+    return int(seed)

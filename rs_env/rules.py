@@ -1,0 +1,232 @@
+"""What is played: `Rules`, the presets, and the deck of a rule set.
+
+Rolling Stone (Enfle, Schwellen, Schweller) in ten lines:
+
+- Four to six players hold eight cards each; there is normally no trump. The leader plays any card and the others,
+  clockwise, must follow suit.
+- Who cannot follow picks up all cards of the trick, plays none, and leads the next trick.
+- When everybody has followed, the highest card of the led suit wins, the trick leaves the game, and its winner leads.
+- Who has got rid of the last card first wins.
+
+Rule pages differ and leave gaps. Each decision taken here is an option, and these are the reasons:
+
+- *Deck*: the 2n highest ranks for n players, so that everybody gets eight. Pages that say "A to 6" for five players count
+  36 cards where they need 40. Seven players get seven each of 49 cards (no 2c 2d 2h), eight get six each of 48, because
+  the pages' "7 each" would take 56 cards. Two and three players follow the same formula, for research on small games.
+- ``going_out="completed_trick"``: a last card counts only when its trick is completed; of several leavers of one trick the
+  earlier has the better place. ``"immediate"``: who plays the last card is out at once and the card may still be picked up.
+- ``broken_exit="leaver"``: when a trick with a last card in it is picked up, its leaver takes the trick and is back in the
+  game. Of several, each takes back the own last card and the first also takes the rest; otherwise somebody would sit with no
+  cards, neither in nor out. ``"void"``: the rest goes to the void player. In both the void player leads next.
+- Trump: taken literally no trump could ever be played to another suit, since the void must pick up. So a void player may
+  ruff instead (``trump_play="ruff"``), or only who could follow may trump (``"anytime"``).
+- Silent rule: the pages say only that the table must notice. Here a silent play is noticed with a fixed probability, and
+  costs the trick and as many dead cards as the trick has cards.
+- A deal may go on for ever (D. Parlett, *The Penguin Book of Card Games*), so ``max_actions`` truncates it; nobody wins a
+  truncated deal who was not out before.
+
+The complete specification is in ``docs/rules.md``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rs_env.cards import NUM_RANKS, NUM_SUITS, SUIT_NAMES, rank_of, suit_of
+
+MIN_PLAYERS, MAX_PLAYERS = 2, 8
+
+GOING_OUT = ("completed_trick", "immediate")
+BROKEN_EXIT = ("leaver", "void")
+LEAD_AFTER_PICKUP = ("any", "other_suit")
+TRUMP = ("none", *SUIT_NAMES, "last_dealt")
+TRUMP_PLAY = ("ruff", "anytime")
+SCORING = ("win", "places", "cards", "face", "parlett")
+
+_DEFAULT_RANKS = {2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 13, 8: 12}
+_ACTIONS_PER_PLAYER = 250
+_MAX_COUNT = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """A validated, immutable, hashable rule set. Every argument is optional; the default is four-player Rolling Stone.
+
+    num_players: 2..8.
+    suits: the first k suits of clubs, diamonds, hearts, spades (1..4).
+    ranks: the k highest ranks of each suit (1..13); None: as the number of players asks.
+    hand_size: cards for each player; the lowest cards leave the deck. None: all cards are dealt, as evenly as possible.
+    going_out: ``"completed_trick"`` or ``"immediate"``.
+    broken_exit: who takes a broken trick that has leavers, ``"leaver"`` or ``"void"``; only with ``"completed_trick"``.
+    play_on: go on for places after the first player is out.
+    lead_after_pickup: ``"any"`` or ``"other_suit"`` than that of the broken trick.
+    trump: ``"none"``, a suit's name, or ``"last_dealt"``.
+    trump_play: ``"ruff"`` (void players may trump) or ``"anytime"`` (players who could follow may trump).
+    silent_catch: probability that a silent play is noticed; None: there are no silent plays.
+    scoring: ``"win"``, ``"places"``, ``"cards"``, ``"face"`` or ``"parlett"``.
+    target: play a match until a total is at or above it; None: one deal.
+    max_actions: actions after which a deal is truncated; None: 250 for each player.
+    max_deals: deals after which a match without a winner is truncated.
+
+    Raises ValueError, naming the field, the value and what is allowed.
+    """
+
+    num_players: int = 4
+    suits: int = NUM_SUITS
+    ranks: int | None = None
+    hand_size: int | None = None
+    going_out: str = "completed_trick"
+    broken_exit: str = "leaver"
+    play_on: bool = False
+    lead_after_pickup: str = "any"
+    trump: str = "none"
+    trump_play: str = "ruff"
+    silent_catch: float | None = None
+    scoring: str = "win"
+    target: float | None = None
+    max_actions: int | None = None
+    max_deals: int = 100
+
+    def __post_init__(self) -> None:
+        self._check_integer("num_players", MIN_PLAYERS, MAX_PLAYERS)
+        self._check_integer("suits", 1, NUM_SUITS)
+        self._check_integer("ranks", 1, NUM_RANKS, optional=True)
+        self._check_integer("hand_size", 1, NUM_SUITS * NUM_RANKS, optional=True)
+        self._check_choice("going_out", GOING_OUT)
+        self._check_choice("broken_exit", BROKEN_EXIT)
+        self._check_choice("lead_after_pickup", LEAD_AFTER_PICKUP)
+        self._check_choice("trump", TRUMP)
+        self._check_choice("trump_play", TRUMP_PLAY)
+        self._check_choice("scoring", SCORING)
+        self._check_number("silent_catch", "a number from 0 to 1, or None", lambda x: 0 <= x <= 1)
+        self._check_number("target", "a finite number above 0, or None", lambda x: 0 < x < math.inf)
+        self._check_integer("max_actions", 1, _MAX_COUNT, optional=True)
+        self._check_integer("max_deals", 1, _MAX_COUNT)
+        if not isinstance(self.play_on, bool | np.bool):
+            raise _refusal("play_on", self.play_on, "True or False")
+        object.__setattr__(self, "play_on", bool(self.play_on))
+        self._check_together()
+
+    def _check_integer(self, field: str, low: int, high: int, optional: bool = False) -> None:
+        value = getattr(self, field)
+        if value is None and optional:
+            return
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= value <= high:
+            raise _refusal(field, value, f"a whole number from {low} to {high}" + (", or None" if optional else ""))
+        object.__setattr__(self, field, int(value))
+
+    def _check_choice(self, field: str, allowed: tuple[str, ...]) -> None:
+        value = getattr(self, field)
+        if not isinstance(value, str) or value not in allowed:
+            raise _refusal(field, value, "one of " + ", ".join(map(repr, allowed)))
+        object.__setattr__(self, field, str(value))
+
+    def _check_number(self, field: str, allowed: str, accept: Callable[[float], bool]) -> None:
+        value = getattr(self, field)
+        if value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not accept(float(value)):
+            raise _refusal(field, value, allowed)
+        object.__setattr__(self, field, float(value))
+
+    def _check_together(self) -> None:
+        pack = self._full_pack()
+        if self.hand_size is not None and self.hand_size * self.num_players > len(pack):
+            most = len(pack) // self.num_players
+            raise _refusal("hand_size", self.hand_size, f"at most {most}: {self.num_players} players share {len(pack)} cards")
+        if len(pack) < self.num_players:
+            raise _refusal("num_players", self.num_players, f"at most {len(pack)}, the number of cards, so that everybody gets one")
+        if self.trump in SUIT_NAMES and SUIT_NAMES.index(self.trump) not in map(suit_of, self.deck):
+            present = [name for suit, name in enumerate(SUIT_NAMES) if suit in map(suit_of, self.deck)]
+            raise _refusal("trump", self.trump, "'none', 'last_dealt' or a suit of the deck: " + ", ".join(map(repr, present)))
+        if self.silent_catch is not None and self.trump != "none" and self.trump_play == "anytime":
+            raise _refusal("silent_catch", self.silent_catch, "None where a trump may be played at any time (trump_play='anytime')")
+
+    def _full_pack(self) -> list[int]:
+        """The cards before `hand_size` takes the lowest ones out, sorted by id."""
+        ranks = _DEFAULT_RANKS[self.num_players] if self.ranks is None else self.ranks
+        pack = [NUM_RANKS * suit + rank for suit in range(self.suits) for rank in range(NUM_RANKS - ranks, NUM_RANKS)]
+        if self.num_players == 7 and self.ranks is None and self.hand_size is None and self.suits == NUM_SUITS:
+            pack = _without_lowest(pack, 3)
+        return pack
+
+    @cached_property
+    def deck(self) -> tuple[int, ...]:
+        """The cards in play, sorted by id."""
+        pack = self._full_pack()
+        if self.hand_size is not None:
+            pack = _without_lowest(pack, len(pack) - self.hand_size * self.num_players)
+        return tuple(pack)
+
+    @property
+    def action_limit(self) -> int:
+        """Actions after which a deal is truncated: `max_actions`, or 250 for each player."""
+        return _ACTIONS_PER_PLAYER * self.num_players if self.max_actions is None else self.max_actions
+
+    def to_dict(self) -> dict[str, Any]:
+        """All options as plain values that JSON can hold."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any]) -> Rules:
+        """The inverse of `to_dict`; missing options take their defaults. Raises ValueError for unknown ones."""
+        if not isinstance(options, Mapping):
+            raise _refusal("rules", options, "a mapping of option names to values")
+        for name in options:
+            if name not in OPTIONS:
+                raise _refusal("option", name, ", ".join(OPTIONS))
+        return cls(**options)
+
+    @classmethod
+    def preset(cls, name: str, **overrides: Any) -> Rules:
+        """A named rule set (see `PRESETS`) with some options changed: ``Rules.preset("schweller", num_players=5)``."""
+        if name not in PRESETS:
+            raise _refusal("preset", name, "one of " + ", ".join(map(repr, PRESETS)))
+        options = {**PRESETS[name], **overrides}
+        if name == "historic" and "ranks" not in overrides:
+            options["ranks"] = 8 if cls.from_dict(overrides).num_players <= 4 else NUM_RANKS
+        return cls.from_dict(options)
+
+
+OPTIONS = tuple(field.name for field in dataclasses.fields(Rules))
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "rolling_stone": {},
+    "schweller": {"going_out": "immediate"},
+    "penalty": {"scoring": "cards", "target": 30},
+    "face_value": {"scoring": "face", "target": 50},
+    "parlett": {"going_out": "immediate", "scoring": "parlett"},
+    "places": {"play_on": True, "scoring": "places"},
+    "trump": {"trump": "last_dealt"},
+    "silent": {"silent_catch": 0.5},
+    "historic": {"going_out": "immediate"},  # and all of 8 or 13 ranks, see Rules.preset
+    "tiny": {"num_players": 2, "suits": 2, "ranks": 3, "going_out": "immediate"},
+}
+
+
+def as_rules(rules: Rules | str | Mapping[str, Any], **overrides: Any) -> Rules:
+    """`rules` itself, the preset of that name, or the rules of a `to_dict` mapping, with some options changed."""
+    if isinstance(rules, str):
+        return Rules.preset(rules, **overrides)
+    if isinstance(rules, Rules):
+        return Rules.from_dict({**rules.to_dict(), **overrides}) if overrides else rules
+    if isinstance(rules, Mapping):
+        return Rules.from_dict({**rules, **overrides})
+    raise _refusal("rules", rules, "a Rules, a preset's name, or a mapping of options")
+
+
+def _without_lowest(cards: list[int], count: int) -> list[int]:
+    """The cards without the lowest `count`, by rank and then by suit."""
+    return sorted(sorted(cards, key=lambda card: (rank_of(card), suit_of(card)))[count:])
+
+
+def _refusal(field: str, value: object, allowed: str) -> ValueError:
+    return ValueError(f"{field}={value!r} is not allowed: {field} must be {allowed}")

@@ -1,0 +1,256 @@
+"""`SelfPlayVectorEnv`: any number of games side by side, each shown from the seat that is to act."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numba import njit
+
+from rs_env import engine
+from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
+from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, members
+from rs_env.engine import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
+from rs_env.game import IllegalActionError
+from rs_env.observation import encode, encode_mask, observation_spec
+from rs_env.packing import encode_packed, packed_size
+from rs_env.rng import advance, below, check_seed, game_key
+from rs_env.rules import Rules, as_rules
+from rs_env.view import empty_views, fill_view
+
+_POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
+
+
+@dataclass
+class Batch:
+    """One step of B games of n players; row i belongs to game i.
+
+    observation: int8 (B, D), what the seat to act may know; packed environments: int64 (B, W), see `rs_env.packing`.
+    action_mask: int8 (B, 53), its legal actions (packed environments: None, the mask is in the words).
+    current_player: int8 (B,), the seat to act.
+    rewards: float32 (B, n), of every seat, for the episode that ended in this step; else zeros.
+    terminated, truncated: bool (B,), whether an episode ended in this step by the rules or by the cap. The observation is then
+    the next episode's first (same-step autoreset).
+    """
+
+    observation: np.ndarray
+    action_mask: np.ndarray | None
+    current_player: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+
+
+class SelfPlayVectorEnv:
+    """A batch of independent games; the caller plays all seats.
+
+    num_envs: number of games B.
+    rules: a `Rules`, a preset's name or a mapping of options.
+    seed: game i deals the decks of game i of this seed; None: random. Nothing depends on B or the number of threads.
+    num_threads: threads that share the games out; None: one.
+    skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows decisions
+        only. The first turn of an episode is always shown, so that one step never ends two.
+    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.packing.unpack` gives the plain form.
+
+    All arrays of a batch are reused by the next step unless the caller passes `out`.
+    """
+
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
+
+    def __init__(
+        self,
+        num_envs: int,
+        rules: Rules | str = "rolling_stone",
+        seed: int | None = 0,
+        num_threads: int | None = None,
+        skip_forced: bool = False,
+        packed: bool = False,
+    ) -> None:
+        for name, value in (("num_envs", num_envs), ("num_threads", 1 if num_threads is None else num_threads)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise ValueError(f"{name}={value!r} is not allowed: {name} must be a whole number of at least 1")
+        self.num_envs = int(num_envs)
+        self.rules = as_rules(rules)
+        self.num_threads = min(int(num_threads or 1), self.num_envs)
+        self.skip_forced = bool(skip_forced)
+        self.packed = bool(packed)
+        self.spec = observation_spec(self.rules.num_players)
+        self.states = np.zeros(self.num_envs, STATE)
+        self._compiled = compile_rules(self.rules)
+        self._legal = np.zeros(self.num_envs, np.uint64)
+        self._policy = np.zeros(self.num_envs, np.uint64)
+        self._actions = np.zeros(self.num_envs, np.int64)
+        self._batch = self.new_batch()
+        bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(int)
+        self._chunks = [(int(a), int(b), empty_views(self.rules, 1)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        self._pool = ThreadPoolExecutor(self.num_threads - 1) if self.num_threads > 1 else None
+        self.reset(seed)
+
+    def new_batch(self) -> Batch:
+        """Buffers for one step, for `out`."""
+        b, n = self.num_envs, self.rules.num_players
+        width, dtype = (packed_size(n), np.int64) if self.packed else (self.spec.size, np.int8)
+        return Batch(
+            observation=np.zeros((b, width), dtype),
+            action_mask=None if self.packed else np.zeros((b, NUM_ACTIONS), np.int8),
+            current_player=np.zeros(b, np.int8),
+            rewards=np.zeros((b, n), np.float32),
+            terminated=np.zeros(b, np.bool_),
+            truncated=np.zeros(b, np.bool_),
+        )
+
+    def reset(self, seed: int | None = None, out: Batch | None = None) -> Batch:
+        """Start all games anew, from `seed`, or with the next decks where it is None."""
+        if seed is not None or not hasattr(self, "seed"):
+            self.seed = check_seed(seed)
+            _begin_games(self._compiled, self.states, np.uint64(self.seed), self._policy)
+        else:
+            _next_episodes(self._compiled, self.states)
+        return self._run(False, out)
+
+    def step(self, actions: np.ndarray, out: Batch | None = None) -> Batch:
+        """Take one action (integers of shape (B,)) in each game.
+
+        Raises IllegalActionError, naming the game, with nothing changed in any game, where one is not legal.
+        """
+        self._actions[:] = self._checked(actions)
+        return self._run(True, out)
+
+    def random_actions(self, out: np.ndarray | None = None) -> np.ndarray:
+        """A uniformly random legal action for each game, int64 (B,), drawn inside the engine; written to `out` if given."""
+        out = self._actions if out is None else out
+        _random_actions(self._legal, self._policy, out)
+        return out
+
+    def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
+        """Put all games into the given states (a copy of ``vec.states``) and show them."""
+        if not isinstance(states, np.ndarray) or states.dtype != STATE or states.shape != (self.num_envs,):
+            raise ValueError(f"states: must be an array of dtype rs_env.engine.STATE and shape ({self.num_envs},)")
+        self.states[:] = states
+        return self._run(False, out)
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def _checked(self, actions: np.ndarray) -> np.ndarray:
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
+            raise ValueError(f"actions: shape {actions.shape} of {actions.dtype} is not allowed: they must be integers of shape ({self.num_envs},)")
+        wrong = _first_illegal(self._legal, actions)
+        if wrong >= 0:
+            raise IllegalActionError(
+                f"actions[{wrong}]={actions[wrong]} is not allowed: legal there are "
+                + ", ".join(f"{a} ({action_text(a)})" for a in members(self._legal[wrong]))
+            )
+        return actions
+
+    def _run(self, act: bool, out: Batch | None) -> Batch:
+        """Step the games if `act`, then show them; in threads if there are several."""
+        batch = self._batch if out is None else self._fitting(out)
+        shown = batch.observation.reshape(-1)
+        buffers: tuple[np.ndarray, ...] = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
+        if batch.action_mask is None:
+            kernel, buffers = _run_packed, (shown.view(np.uint64), shown.view(np.int8), *buffers)
+        else:
+            kernel, buffers = _run_plain, (shown, batch.action_mask.reshape(-1), *buffers)
+        arguments = (self._compiled, self.states, self._actions, self._legal, act, self.skip_forced, *buffers)
+        waiting = [self._pool.submit(kernel, *chunk, *arguments) for chunk in self._chunks[1:]] if self._pool else []
+        kernel(*self._chunks[0], *arguments)
+        for future in waiting:
+            future.result()
+        return batch
+
+    def _fitting(self, out: Batch) -> Batch:
+        for field in fields(Batch):
+            ours, theirs = getattr(self._batch, field.name), getattr(out, field.name)
+            if (ours is None) != (theirs is None) or ours is not None and (
+                theirs.shape != ours.shape or theirs.dtype != ours.dtype or not theirs.flags.c_contiguous
+            ):
+                raise ValueError(f"out.{field.name} does not fit: make it with new_batch()")
+        return out
+
+
+@njit(cache=True, nogil=True)
+def _begin_games(rules, states, seed, policy):
+    for i in range(states.shape[0]):
+        engine.begin_game(rules[0], states[i], seed, np.uint64(i))
+        engine.begin_episode(rules[0], states[i], NOBODY)
+        policy[i] = game_key(seed ^ _POLICY_STREAM, np.uint64(i))
+
+
+@njit(cache=True, nogil=True)
+def _next_episodes(rules, states):
+    for i in range(states.shape[0]):
+        engine.next_deck(rules[0], states[i])
+        engine.begin_episode(rules[0], states[i], NOBODY)
+
+
+@njit(cache=True, nogil=True)
+def _first_illegal(legal, actions):
+    """Index of the first action that is not legal, -1 if all are."""
+    for i in range(actions.shape[0]):
+        action = np.int64(actions[i])
+        if action < 0 or action > PICKUP or not legal[i] & bit(action):
+            return i
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _random_actions(legal, policy, out):
+    for i in range(out.shape[0]):
+        policy[i] = advance(policy[i])
+        out[i] = nth_member(legal[i], below(policy[i], popcount(legal[i])))
+
+
+@njit(inline="always")
+def _advance(rules, s, action, skip_forced, rewards, terminated, truncated, i):
+    """Take an action, and forced ones after it; at the end write the outcome and start the next episode."""
+    engine.step(rules, s, action)
+    while skip_forced and s.status == RUNNING:
+        legal = engine.legal_actions(rules, s)
+        if without_lowest(legal) != EMPTY:
+            break
+        engine.step(rules, s, lowest(legal))
+    terminated[i] = s.status == TERMINATED
+    truncated[i] = s.status == TRUNCATED
+    for seat in range(rules.num_players):
+        rewards[i, seat] = engine.reward(rules, s, seat)
+    if s.status != RUNNING:
+        engine.next_deck(rules, s)
+        engine.begin_episode(rules, s, NOBODY)
+
+
+@njit(cache=True, nogil=True)
+def _run_plain(
+    first, last, views, rules, states, actions, legal, act, skip_forced, observation, mask, current_player, rewards, terminated, truncated
+):
+    view = views[0]
+    size = observation.shape[0] // states.shape[0]
+    for i in range(first, last):
+        if act:
+            _advance(rules[0], states[i], actions[i], skip_forced, rewards, terminated, truncated, i)
+        fill_view(rules[0], states[i], states[i].turn, view)
+        encode(view, observation, i * size)
+        encode_mask(view, mask, i * NUM_ACTIONS)
+        legal[i] = view.legal
+        current_player[i] = view.turn
+
+
+@njit(cache=True, nogil=True)
+def _run_packed(
+    first, last, views, rules, states, actions, legal, act, skip_forced, words, entries, current_player, rewards, terminated, truncated
+):
+    view = views[0]
+    width = words.shape[0] // states.shape[0]
+    for i in range(first, last):
+        if act:
+            _advance(rules[0], states[i], actions[i], skip_forced, rewards, terminated, truncated, i)
+        fill_view(rules[0], states[i], states[i].turn, view)
+        encode_packed(view, words, entries, i, width)
+        legal[i] = view.legal
+        current_player[i] = view.turn
