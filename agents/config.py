@@ -1,0 +1,160 @@
+"""Settings of a training run, as they stand in ``configs/*.toml`` and on the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rs_env.rules import Rules, as_rules
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The policy and value network."""
+
+    hidden: int = 256
+    """Width of each hidden layer."""
+    layers: int = 2
+    """Number of hidden layers."""
+
+    def __post_init__(self) -> None:
+        _check("network.hidden", self.hidden, self.hidden >= 1, "at least 1")
+        _check("network.layers", self.layers, self.layers >= 1, "at least 1")
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Proximal policy optimisation (Schulman et al. 2017, arXiv:1707.06347)."""
+
+    num_envs: int = 512
+    """Games side by side."""
+    steps: int = 64
+    """Decisions of each game in one iteration."""
+    epochs: int = 2
+    """Passes over the data of an iteration."""
+    minibatch: int = 4096
+    """Decisions in one gradient step."""
+    learning_rate: float = 1e-3
+    """Adam's step size at the start; it falls linearly to a tenth."""
+    gamma: float = 1.0
+    """Discount per own decision; below 1 an early win is worth more than a late one."""
+    gae_lambda: float = 0.95
+    """Decay of generalised advantage estimation (Schulman et al. 2015, arXiv:1506.02438)."""
+    clip: float = 0.2
+    """The policy ratio is clipped to 1 - clip .. 1 + clip."""
+    value_weight: float = 0.5
+    """Weight of the value loss."""
+    entropy_start: float = 0.05
+    """Weight of the entropy bonus at the start."""
+    entropy_end: float = 0.005
+    """Weight of the entropy bonus at the end; in between it falls linearly."""
+    max_grad_norm: float = 0.5
+    """Gradients are scaled down to this norm."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_envs", "steps", "epochs", "minibatch"):
+            _check(f"ppo.{name}", getattr(self, name), getattr(self, name) >= 1, "at least 1")
+        for name in ("learning_rate", "clip", "max_grad_norm"):
+            _check(f"ppo.{name}", getattr(self, name), getattr(self, name) > 0, "above 0")
+        for name in ("gamma", "gae_lambda"):
+            _check(f"ppo.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        for name in ("value_weight", "entropy_start", "entropy_end"):
+            _check(f"ppo.{name}", getattr(self, name), getattr(self, name) >= 0, "at least 0")
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """Games against baselines, at the end and on the way."""
+
+    deals: int = 1000
+    """Deals at the end, each played from every seat, against each opponent."""
+    deals_on_the_way: int = 50
+    """The same against random players while training; 0: none."""
+    every: int = 10
+    """Iterations between two evaluations on the way."""
+    opponents: tuple[str, ...] = ("random", "heuristic")
+    """Who sits on all other seats, one after the other."""
+
+    def __post_init__(self) -> None:
+        _check("evaluation.deals", self.deals, self.deals >= 2, "at least 2")
+        _check("evaluation.deals_on_the_way", self.deals_on_the_way, self.deals_on_the_way == 0 or self.deals_on_the_way >= 2, "0 or at least 2")
+        _check("evaluation.every", self.every, self.every >= 1, "at least 1")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A training run."""
+
+    rules: Rules = field(default_factory=Rules)
+    """What is played."""
+    total_decisions: int = 4_000_000
+    """Decisions (turns with a choice) of all seats to learn from."""
+    seed: int = 1
+    """Of decks, exploration and the network's first weights."""
+    threads: int = 2
+    """Threads of the games and of PyTorch."""
+    checkpoint_every: int = 25
+    """Iterations between two checkpoints; one is always written at the end and at Ctrl-C."""
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        _check("total_decisions", self.total_decisions, self.total_decisions >= 1, "at least 1")
+        _check("seed", self.seed, 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
+        _check("threads", self.threads, self.threads >= 1, "at least 1")
+        _check("checkpoint_every", self.checkpoint_every, self.checkpoint_every >= 1, "at least 1")
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations, each of ``num_envs * steps`` decisions."""
+        return max(1, round(self.total_decisions / (self.ppo.num_envs * self.ppo.steps)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON or TOML."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
+        """The inverse of `to_dict`; what is missing takes its default. ``rules.preset`` names a preset to start from.
+
+        Raises ValueError, naming the field, for unknown fields and values that are not allowed.
+        """
+        values = dict(values)
+        rules = dict(values.pop("rules", {}))
+        parts = {"network": NetworkConfig, "ppo": PPOConfig, "evaluation": EvaluationConfig}
+        made = {name: _build(part, f"{name}.", values.pop(name, {})) for name, part in parts.items()}
+        return _build(cls, "", {**values, **made, "rules": as_rules(rules.pop("preset", "rolling_stone"), **rules)})
+
+
+def load_config(path: str | Path) -> TrainConfig:
+    """The run described in a TOML file. Raises ValueError naming the file for anything wrong with it."""
+    try:
+        return TrainConfig.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:  # TOMLDecodeError is a ValueError
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _build(cls: type, prefix: str, values: dict[str, Any]) -> Any:
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    for name in values:
+        if name not in fields:
+            raise ValueError(f"{prefix}{name} is not a setting: allowed are {', '.join(prefix + known for known in fields)}")
+    checked = dict(values)
+    for name, value in values.items():
+        default = fields[name].default
+        if isinstance(default, float) and type(value) is int:
+            checked[name] = float(value)
+        elif isinstance(default, tuple) and isinstance(value, list):
+            checked[name] = tuple(value)
+        elif default is not dataclasses.MISSING and type(value) is not type(default):
+            raise ValueError(f"{prefix}{name}={value!r} is not allowed: it must be a {type(default).__name__}")
+    return cls(**checked)
+
+
+def _check(name: str, value: object, accepted: bool, allowed: str) -> None:
+    if not accepted:
+        raise ValueError(f"{name}={value!r} is not allowed: it must be {allowed}")

@@ -1,0 +1,69 @@
+"""How good is a trained agent: a table of win shares against baselines.
+
+    python -m agents.evaluate runs/first --opponents random heuristic --deals 5000
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from agents.policy import PolicyAgent
+from rs_env.arena import Duel, duel
+from rs_env.baselines.agent import Agent
+from rs_env.rules import Rules
+
+
+def evaluate(agent: Agent, opponents: Sequence[str], rules: Rules, deals: int, seed: int) -> list[Duel]:
+    """One duel against each opponent: the agent on every seat in turn, the opponent on all others, the same deals from each."""
+    return [duel(agent, opponent, rules, deals, seed) for opponent in opponents]
+
+
+def table_of(duels: Sequence[Duel]) -> Table:
+    """Duels as a table with win shares, their 95 % intervals and the capped share."""
+    table = Table(title=f"{duels[0].agent}: one seat against {round(1 / duels[0].parity) - 1} of each opponent (parity {duels[0].parity:.1%})")
+    for heading in ("opponents", "games", "win share", "95 % interval", "capped", "actions per game"):
+        table.add_column(heading, justify="left" if heading == "opponents" else "right")
+    for d in duels:
+        interval = f"{d.win_share - d.interval:.1%} .. {d.win_share + d.interval:.1%}"
+        table.add_row(d.opponent, str(d.games), f"{d.win_share:.1%}", interval, f"{d.capped:.1%}", f"{d.actions:.0f}")
+    return table
+
+
+@dataclass(frozen=True)
+class Command:
+    """Play a trained agent on every seat against baselines and print its win shares."""
+
+    checkpoint: Annotated[Path, tyro.conf.Positional]
+    """Checkpoint file or run folder."""
+    opponents: tuple[str, ...] = ("random", "heuristic")
+    """Who sits on all other seats, one after the other."""
+    deals: int = 2000
+    """Deals, each played from every seat."""
+    seed: int = 1_000_000
+    """Of the decks and of all players' draws."""
+    temperature: float = 1.0
+    """1 samples from the policy, below 1 prefers its likelier actions more."""
+
+
+def main(command: Command) -> None:
+    """Load, play, print."""
+    from agents.checkpoint import load_checkpoint
+
+    config, network, _, _ = load_checkpoint(command.checkpoint)
+    agent = PolicyAgent(network, config.rules.num_players, str(command.checkpoint), command.temperature)
+    Console().print(table_of(evaluate(agent, command.opponents, config.rules, command.deals, command.seed)))
+
+
+if __name__ == "__main__":
+    try:
+        main(tyro.cli(Command))
+    except ValueError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,66 @@
+"""A trained network as an agent that plays from views."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from numba import njit
+
+from agents.checkpoint import load_checkpoint
+from agents.networks import PolicyValueNet, sample
+from rs_env.baselines.agent import as_views
+from rs_env.cards import NUM_ACTIONS
+from rs_env.observation import encode, encode_mask, observation_spec
+from rs_env.rng import check_seed
+
+
+class PolicyAgent:
+    """Plays by a network's policy.
+
+    temperature: 1 samples from the policy, below 1 prefers its likelier actions more, 0 takes the likeliest. Deterministic
+    players loop for ever in many deals, so 0 is best kept for single moves.
+    """
+
+    def __init__(self, network: PolicyValueNet, num_players: int, name: str = "policy", temperature: float = 1.0) -> None:
+        if not 0 <= temperature < np.inf:
+            raise ValueError(f"temperature={temperature!r} is not allowed: it must be a finite number, at least 0")
+        self.name = name
+        self.network = network
+        self.temperature = temperature
+        self._players = num_players
+        self._generator = torch.Generator()
+
+    @classmethod
+    def load(cls, path: str | Path, temperature: float = 1.0) -> PolicyAgent:
+        """The agent of a checkpoint file or run folder. Raises ValueError for one that does not fit."""
+        config, network, _, _ = load_checkpoint(path)
+        return cls(network, config.rules.num_players, str(path), temperature)
+
+    def reset(self, seed: int | None) -> None:
+        """Start the random draws anew from a seed."""
+        self._generator.manual_seed(check_seed(seed) % 2**63)
+
+    def act(self, views: np.ndarray) -> np.ndarray:
+        """One legal action, int64 (B,), for each view. Raises ValueError for views of another number of players."""
+        views = as_views(views)
+        if np.any(views["rules"]["num_players"] != self._players):
+            raise ValueError(f"views: agent {self.name!r} plays with {self._players} players only")
+        observation = np.empty((len(views), observation_spec(self._players).size), np.int8)
+        mask = np.empty((len(views), NUM_ACTIONS), np.int8)
+        encode_views(views, observation.reshape(-1), mask.reshape(-1))
+        with torch.inference_mode():
+            log_probs, _ = self.network(torch.from_numpy(observation), torch.from_numpy(mask))
+            if self.temperature == 0:
+                return log_probs.argmax(-1).numpy()
+            return sample((log_probs / self.temperature).log_softmax(-1), self._generator).numpy()
+
+
+@njit(cache=True, nogil=True)
+def encode_views(views, observation, mask):
+    """Write the observations and masks of views to flat int8 arrays, row after row."""
+    size = observation.shape[0] // views.shape[0]
+    for i in range(views.shape[0]):
+        encode(views[i], observation, i * size)
+        encode_mask(views[i], mask, i * NUM_ACTIONS)

@@ -1,0 +1,69 @@
+"""One agent against a table of others, on the same deals from every seat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rs_env.arena.play import play_games
+from rs_env.baselines import make_agent
+from rs_env.baselines.agent import Agent
+from rs_env.rng import check_seed
+from rs_env.rules import Rules, as_rules
+
+_NORMAL_95 = 1.959964  # 97.5 % quantile of the normal distribution
+_CHUNK = 4096  # games at once
+
+
+@dataclass(frozen=True)
+class Duel:
+    """How `agent` did on one seat against `opponent` on all others; the same deals from each of the n seats.
+
+    win_share: games won / games played; a capped game is won by who was out before, else by nobody. interval: half width of
+    its 95 % interval, from the means per deal (normal approximation). capped: share of games that were truncated. actions: mean number of actions per game. parity: 1/n.
+    """
+
+    agent: str
+    opponent: str
+    games: int
+    win_share: float
+    interval: float
+    capped: float
+    actions: float
+    parity: float
+
+
+def duel(agent: Agent | str, opponent: Agent | str, rules: Rules | str = "rolling_stone", deals: int = 1000, seed: int = 0) -> Duel:
+    """Play `deals` deals (matches, with a target) from each seat, one `agent` against n - 1 of `opponent`.
+
+    Raises ValueError for fewer than two deals, since no interval comes from one.
+    """
+    if deals < 2:
+        raise ValueError(f"deals={deals!r} is not allowed: it must be at least 2")
+    rules, seed = as_rules(rules), check_seed(seed)
+    n = rules.num_players
+    table = [make_agent(a) if isinstance(a, str) else a for a in (agent, opponent)]
+    for number, player in enumerate(table):
+        player.reset((seed + number) % 2**64)
+    wins, capped, actions = np.zeros((deals, n)), 0, 0
+    per_chunk = max(1, _CHUNK // n)
+    for first in range(0, deals, per_chunk):
+        block = np.arange(first, min(first + per_chunk, deals))
+        indices, seats = np.repeat(block, n), np.tile(np.arange(n), len(block))
+        seating = np.where(np.arange(n) == seats[:, None], 0, 1)
+        outcomes = play_games(rules, table, seating, seed, indices)
+        wins[block] = (outcomes.winner == seats).reshape(-1, n)
+        capped += int(outcomes.truncated.sum())
+        actions += int(outcomes.actions.sum())
+    means = wins.mean(1)
+    return Duel(
+        agent=table[0].name,
+        opponent=table[1].name,
+        games=deals * n,
+        win_share=float(means.mean()),
+        interval=float(_NORMAL_95 * means.std(ddof=1) / np.sqrt(deals)),
+        capped=capped / (deals * n),
+        actions=actions / (deals * n),
+        parity=1 / n,
+    )

@@ -1,0 +1,77 @@
+"""Train an agent by self-play and say how good it is.
+
+    python train.py                                            # the default experiment, about three minutes on two cores
+    python train.py --smoke                                    # a few seconds, to see that everything works
+    python train.py --config configs/schweller.toml --seed 7   # another experiment, with a setting changed
+    python train.py --resume runs/first                        # go on where a run was interrupted
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from agents.config import TrainConfig, load_config
+
+CONFIGS = Path(__file__).parent / "configs"
+
+
+@dataclass(frozen=True)
+class Command:
+    """Train an agent by self-play; settings given here override those of the config file."""
+
+    settings: Annotated[TrainConfig, tyro.conf.arg(name="")]
+    config: Path = CONFIGS / "default.toml"
+    """Experiment to run, a TOML file."""
+    smoke: bool = False
+    """Run configs/smoke.toml: a few seconds, to see that everything works."""
+    resume: Path | None = None
+    """Folder of a run to continue; it keeps all its settings, so none can be given."""
+    run: Path | None = None
+    """Folder to write to; it must not hold a run. Default: runs/<date and time>."""
+
+
+def parse(arguments: list[str]) -> Command:
+    """The command line. Raises ValueError for a config file or a combination that is not allowed."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first.add_argument("--config", type=Path, default=None)
+    first.add_argument("--smoke", action="store_true")
+    first.add_argument("--resume", type=Path, default=None)
+    known, _ = first.parse_known_args(arguments)
+    if known.smoke and known.config:
+        raise ValueError("--smoke is a config of its own: it cannot be given together with --config")
+    if known.resume is not None and len([a for a in arguments if a.startswith("-")]) > 1:
+        raise ValueError("--resume keeps all settings of its run: nothing else can be given with it")
+    path = CONFIGS / "smoke.toml" if known.smoke else known.config or CONFIGS / "default.toml"
+    return tyro.cli(Command, args=arguments, default=Command(settings=load_config(path), config=path), description=__doc__)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command line; returns the exit status: 0, 2 for bad input, 130 for an interruption."""
+    console = Console()
+    try:
+        command = parse(arguments)
+        from agents.run import Run  # PyTorch is loaded only for a command that is valid
+
+        folder = command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S")
+        run = Run.resume(command.resume) if command.resume is not None else Run(command.settings, folder)
+    except ValueError as error:
+        console.print(f"error: {error}", style="red", markup=False)
+        return 2
+    console.print(f"run folder: {run.folder}", markup=False)
+    if not run.train(console):
+        console.print(f"interrupted and saved; go on with: python train.py --resume {run.folder}", markup=False)
+        return 130
+    run.evaluate(console)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
