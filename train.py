@@ -1,9 +1,9 @@
 """Train an agent by self-play and say how good it is.
 
-    python train.py                                            # the default experiment, about three minutes on two cores
-    python train.py --smoke                                    # a few seconds, to see that everything works
-    python train.py --config configs/schweller.toml --seed 7   # another experiment, with a setting changed
-    python train.py --resume runs/first                        # go on where a run was interrupted
+python train.py                                            # the default experiment, about three minutes on two cores
+python train.py --smoke                                    # a few seconds, to see that everything works
+python train.py --config configs/schweller.toml --seed 7   # another experiment, with a setting changed
+python train.py --resume runs/first                        # go on where a run was interrupted
 """
 
 from __future__ import annotations

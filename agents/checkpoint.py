@@ -6,7 +6,6 @@ Nothing is pickled. A file is refused where its format, observation version or n
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ def save_checkpoint(path: Path, config: TrainConfig, network: PolicyValueNet, ex
     }
     beside = path.with_suffix(".tmp")
     save_file({**tensors, **extra}, beside, metadata)
-    os.replace(beside, path)
+    beside.replace(path)
 
 
 def load_checkpoint(path: str | Path) -> tuple[TrainConfig, PolicyValueNet, dict[str, Tensor], dict[str, Any]]:

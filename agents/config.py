@@ -80,7 +80,12 @@ class EvaluationConfig:
 
     def __post_init__(self) -> None:
         _check("evaluation.deals", self.deals, self.deals >= 2, "at least 2")
-        _check("evaluation.deals_on_the_way", self.deals_on_the_way, self.deals_on_the_way == 0 or self.deals_on_the_way >= 2, "0 or at least 2")
+        _check(
+            "evaluation.deals_on_the_way",
+            self.deals_on_the_way,
+            self.deals_on_the_way == 0 or self.deals_on_the_way >= 2,
+            "0 or at least 2",
+        )
         _check("evaluation.every", self.every, self.every >= 1, "at least 1")
 
 

@@ -1,6 +1,6 @@
 """How good is a trained agent: a table of win shares against baselines.
 
-    python -m agents.evaluate runs/first --opponents random heuristic --deals 5000
+python -m agents.evaluate runs/first --opponents random heuristic --deals 5000
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def evaluate(agent: Agent, opponents: Sequence[str], rules: Rules, deals: int, s
 
 def table_of(duels: Sequence[Duel]) -> Table:
     """Duels as a table with win shares, their 95 % intervals and the capped share."""
-    table = Table(title=f"{duels[0].agent}: one seat against {round(1 / duels[0].parity) - 1} of each opponent (parity {duels[0].parity:.1%})")
+    table = Table(
+        title=f"{duels[0].agent}: one seat against {round(1 / duels[0].parity) - 1} of each opponent (parity {duels[0].parity:.1%})"
+    )
     for heading in ("opponents", "games", "win share", "95 % interval", "capped", "actions per game"):
         table.add_column(heading, justify="left" if heading == "opponents" else "right")
     for d in duels:

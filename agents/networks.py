@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
@@ -24,7 +26,7 @@ class PolicyValueNet(nn.Module):
         self.register_buffer("high", torch.tensor(spec.high, dtype=torch.float32), persistent=False)
         widths = [spec.size] + [hidden] * layers
         body: list[nn.Module] = []
-        for before, after in zip(widths[:-1], widths[1:], strict=True):
+        for before, after in pairwise(widths):
             body += [_orthogonal(nn.Linear(before, after), 2**0.5), nn.ReLU()]
         self.body = nn.Sequential(*body)
         self.policy_head = _orthogonal(nn.Linear(hidden, NUM_ACTIONS), 0.01)

@@ -140,4 +140,3 @@ class PPO:
                 "losses/approx_kl": ((ratio - 1) - log_ratio).mean().item(),
                 "losses/clipfrac": ((ratio - 1).abs() > ppo.clip).float().mean().item(),
             }
-

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -61,8 +61,10 @@ class ActionSpace(spaces.Discrete):
 class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped environment
     """Rolling Stone as a PettingZoo AEC environment with agents ``player_0`` .. ``player_{n-1}``.
 
-    rules: preset's name, `Rules`, or mapping of options. num_players: 2..8, None for the rule set's own (4 in most presets).
-    render_mode: None, ``"ansi"``, or ``"human"``, which prints the table after each step. Further keywords are options of `Rules`. Raises ValueError for anything not allowed.
+    rules: preset's name, `Rules`, or mapping of options.
+    num_players: 2..8; None: the rule set's own, which is 4 in most presets.
+    render_mode: None, ``"ansi"``, or ``"human"``, which prints the table after each step.
+    Further keywords are options of `Rules`. Raises ValueError for anything not allowed.
 
     Observations are ``{"observation": int8 (D,), "action_mask": int8 (53,)}``, fresh arrays at each call; the mask is all zero
     for every seat but the one to act, and stands also, as a copy, in ``infos[agent]["action_mask"]``.
@@ -70,7 +72,12 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
     ``options={"deck": ..., "dealer": ...}`` as in `Game`. `state()` shows everything, for a central critic.
     """
 
-    metadata = {"name": "rolling_stone_v0", "render_modes": list(RENDER_MODES), "is_parallelizable": True, "render_fps": 1}
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "rolling_stone_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": True,
+        "render_fps": 1,
+    }
 
     def __init__(
         self,
@@ -229,7 +236,9 @@ class _OrderEnforcing(_DirectAccess, wrappers.OrderEnforcingWrapper):
         return str(self.env)
 
 
-def env(rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **rule_overrides: Any) -> AECEnv:
+def env(
+    rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **rule_overrides: Any
+) -> AECEnv:
     """`raw_env` in PettingZoo's wrappers: illegal actions end the game (-1 for their player, 0 for others), order is enforced."""
     wrapped = raw_env(rules, num_players, render_mode, **rule_overrides)
     return _OrderEnforcing(_TerminateIllegal(wrapped, illegal_reward=ILLEGAL_REWARD))

@@ -10,12 +10,12 @@ played the last card to a trick that is not yet complete.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 from numba import njit
 
-from rs_env.bits import ALL_CARDS, EMPTY, PICKUP_BIT, bit, highest, next_seat, popcount, suit_set
+from rs_env.bits import EMPTY, PICKUP_BIT, bit, highest, next_seat, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP, SUIT_NAMES, set_of
 from rs_env.rng import CHANCE, DEALER, DECK, advance, below, deal_stream, game_key, unit
 from rs_env.rules import MAX_PLAYERS, SCORING, Rules
@@ -82,7 +82,7 @@ _FACE_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 3, 4, 11], dtype=np.int6
 _PARLETT_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 1], dtype=np.int64)
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_rules(rules: Rules) -> np.ndarray:
     """The rule set as a read-only array of one `RULES` record, as the compiled functions take it."""
     record = np.zeros(1, RULES)

@@ -259,11 +259,11 @@ def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.nda
     """The decks given as int8 arrays. Raises ValueError unless each is exactly the rule set's cards."""
     if deck is None:
         return []
-    deck = deck.split() if isinstance(deck, str) else list(deck)
-    several = bool(deck) and all(not isinstance(entry, int | np.integer) and not _is_card(entry) for entry in deck)
-    if several and rules.target is None and len(deck) > 1:
-        raise ValueError(f"deck: {len(deck)} decks are not allowed: only a match (target={rules.target}) has more than one deal")
-    return [np.array(_check_deck(rules, one), np.int8) for one in (deck if several else [deck])]  # type: ignore[arg-type]
+    entries: list[Any] = deck.split() if isinstance(deck, str) else list(deck)
+    several = bool(entries) and all(not isinstance(entry, int | np.integer) and not _is_card(entry) for entry in entries)
+    if several and rules.target is None and len(entries) > 1:
+        raise ValueError(f"deck: {len(entries)} decks are not allowed: only a match (target={rules.target}) has more than one deal")
+    return [np.array(_check_deck(rules, one), np.int8) for one in (entries if several else [entries])]
 
 
 def _is_card(entry: object) -> bool:

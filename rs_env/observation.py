@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -146,13 +146,13 @@ class StateSpec(Layout):
         super().__init__(num_players, _state_sections)
 
 
-@lru_cache(maxsize=None)
+@cache
 def observation_spec(num_players: int) -> ObservationSpec:
     """The one shared `ObservationSpec` for this number of players."""
     return ObservationSpec(num_players)
 
 
-@lru_cache(maxsize=None)
+@cache
 def state_spec(num_players: int) -> StateSpec:
     """The one shared `StateSpec` for this number of players."""
     return StateSpec(num_players)

@@ -36,19 +36,22 @@ def unpack(packed: Any, num_players: int) -> tuple[Any, Any]:
     """
     spec = observation_spec(num_players)
     if packed.ndim != 2 or packed.shape[1] != packed_size(num_players):
-        raise ValueError(f"packed: shape {tuple(packed.shape)} is not allowed: for {num_players} players it must be (B, {packed_size(num_players)})")
+        raise ValueError(
+            f"packed: shape {tuple(packed.shape)} is not allowed: for {num_players} players it must be (B, {packed_size(num_players)})"
+        )
     sets, rows = num_sets(num_players), packed.shape[0]
     counts = spec.size - NUM_CARDS * sets
     if isinstance(packed, np.ndarray):
-        as_bytes, concatenate, positions = lambda x: x.astype(np.int8), np.concatenate, np.arange(NUM_ACTIONS)
-        tail = np.ascontiguousarray(packed[:, sets + 1 :]).view(np.int8)[:, :counts]
-    else:
-        import torch
+        positions: Any = np.arange(NUM_ACTIONS)
+        cards = (packed[:, :sets, None] >> positions[:NUM_CARDS] & 1).astype(np.int8).reshape(rows, sets * NUM_CARDS)
+        rest = np.ascontiguousarray(packed[:, sets + 1 :]).view(np.int8)[:, :counts]
+        return np.concatenate([cards, rest], 1), (packed[:, sets, None] >> positions & 1).astype(np.int8)
+    import torch
 
-        as_bytes, concatenate, positions = lambda x: x.to(torch.int8), torch.cat, torch.arange(NUM_ACTIONS, device=packed.device)
-        tail = packed[:, sets + 1 :].contiguous().view(torch.int8)[:, :counts]
-    cards = as_bytes(packed[:, :sets, None] >> positions[:NUM_CARDS] & 1).reshape(rows, sets * NUM_CARDS)
-    return concatenate([cards, tail], 1), as_bytes(packed[:, sets, None] >> positions & 1)
+    positions = torch.arange(NUM_ACTIONS, device=packed.device)
+    cards = (packed[:, :sets, None] >> positions[:NUM_CARDS] & 1).to(torch.int8).reshape(rows, sets * NUM_CARDS)
+    rest = packed[:, sets + 1 :].contiguous().view(torch.int8)[:, :counts]
+    return torch.cat([cards, rest], 1), (packed[:, sets, None] >> positions & 1).to(torch.int8)
 
 
 @njit(inline="always")

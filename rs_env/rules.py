@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -119,7 +118,7 @@ class Rules:
         value = getattr(self, field)
         if value is None and optional:
             return
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= value <= high:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
             raise _refusal(field, value, f"a whole number from {low} to {high}" + (", or None" if optional else ""))
         object.__setattr__(self, field, int(value))
 
@@ -133,7 +132,7 @@ class Rules:
         value = getattr(self, field)
         if value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not accept(float(value)):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not accept(float(value)):
             raise _refusal(field, value, allowed)
         object.__setattr__(self, field, float(value))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -58,7 +59,7 @@ class SelfPlayVectorEnv:
     All arrays of a batch are reused by the next step unless the caller passes `out`.
     """
 
-    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class SelfPlayVectorEnv:
         self._actions = np.zeros(self.num_envs, np.int64)
         self._batch = self.new_batch()
         bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(int)
-        self._chunks = [(int(a), int(b), empty_views(self.rules, 1)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        self._chunks: list[tuple[Any, ...]] = [(int(a), int(b), empty_views(self.rules, 1)) for a, b in pairwise(bounds)]
         self._pool = ThreadPoolExecutor(self.num_threads - 1) if self.num_threads > 1 else None
         self.reset(seed)
 
@@ -140,7 +141,9 @@ class SelfPlayVectorEnv:
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise ValueError(f"actions: shape {actions.shape} of {actions.dtype} is not allowed: they must be integers of shape ({self.num_envs},)")
+            raise ValueError(
+                f"actions: shape {actions.shape} of {actions.dtype} is not allowed: they must be integers of shape ({self.num_envs},)"
+            )
         wrong = _first_illegal(self._legal, actions)
         if wrong >= 0:
             raise IllegalActionError(
@@ -158,7 +161,7 @@ class SelfPlayVectorEnv:
             kernel, buffers = _run_packed, (shown.view(np.uint64), shown.view(np.int8), *buffers)
         else:
             kernel, buffers = _run_plain, (shown, batch.action_mask.reshape(-1), *buffers)
-        arguments = (self._compiled, self.states, self._actions, self._legal, act, self.skip_forced, *buffers)
+        arguments: tuple[Any, ...] = (self._compiled, self.states, self._actions, self._legal, act, self.skip_forced, *buffers)
         waiting = [self._pool.submit(kernel, *chunk, *arguments) for chunk in self._chunks[1:]] if self._pool else []
         kernel(*self._chunks[0], *arguments)
         for future in waiting:
@@ -168,8 +171,8 @@ class SelfPlayVectorEnv:
     def _fitting(self, out: Batch) -> Batch:
         for field in fields(Batch):
             ours, theirs = getattr(self._batch, field.name), getattr(out, field.name)
-            if (ours is None) != (theirs is None) or ours is not None and (
-                theirs.shape != ours.shape or theirs.dtype != ours.dtype or not theirs.flags.c_contiguous
+            if (ours is None) != (theirs is None) or (
+                ours is not None and (theirs.shape != ours.shape or theirs.dtype != ours.dtype or not theirs.flags.c_contiguous)
             ):
                 raise ValueError(f"out.{field.name} does not fit: make it with new_batch()")
         return out

@@ -20,8 +20,9 @@ _CHUNK = 4096  # games at once
 class Duel:
     """How `agent` did on one seat against `opponent` on all others; the same deals from each of the n seats.
 
-    win_share: games won / games played; a capped game is won by who was out before, else by nobody. interval: half width of
-    its 95 % interval, from the means per deal (normal approximation). capped: share of games that were truncated. actions: mean number of actions per game. parity: 1/n.
+    win_share: games won / games played; a capped game is won by who was out before, else by nobody.
+    interval: half width of its 95 % interval, from the means per deal (normal approximation).
+    capped: share of games that were truncated. actions: mean number of actions per game. parity: 1/n.
     """
 
     agent: str

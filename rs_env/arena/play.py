@@ -11,6 +11,7 @@ from numba import njit
 from rs_env import engine
 from rs_env.baselines.agent import Agent
 from rs_env.bits import bit
+from rs_env.cards import PICKUP
 from rs_env.engine import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
 from rs_env.rules import Rules
 from rs_env.view import empty_views, fill_view
@@ -84,7 +85,7 @@ def _step(rules, states, games, actions, lengths):
     """Step the games listed; returns the position of an illegal action, or -1."""
     for k in range(games.shape[0]):
         action = actions[k]
-        if action < 0 or action > engine.PICKUP or not engine.legal_actions(rules[0], states[games[k]]) & bit(action):
+        if action < 0 or action > PICKUP or not engine.legal_actions(rules[0], states[games[k]]) & bit(action):
             return k
         engine.step(rules[0], states[games[k]], action)
         lengths[games[k]] += 1

@@ -49,7 +49,9 @@ def as_views(views: Any) -> np.ndarray:
     """Views as an array of shape (B,). Raises ValueError unless they are of dtype `VIEW`, each of a seat that is to act."""
     array = np.atleast_1d(np.asarray(views))
     if array.dtype != VIEW or array.ndim != 1:
-        raise ValueError(f"views: {array.dtype} of shape {array.shape} is not allowed: they must be records of dtype rs_env.view.VIEW, shape (B,)")
+        raise ValueError(
+            f"views: {array.dtype} of shape {array.shape} is not allowed: they must be records of dtype rs_env.view.VIEW, shape (B,)"
+        )
     idle = np.flatnonzero(array["legal"] == 0)
     if len(idle):
         raise ValueError(f"views[{idle[0]}]: seat {array['seat'][idle[0]]} has no legal action, it is not its turn")
