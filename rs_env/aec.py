@@ -24,7 +24,6 @@ from rs_env.game import Game, check_dealer, check_decks
 from rs_env.observation import new_mask, observation_spec, state_spec
 from rs_env.rng import check_seed
 from rs_env.rules import Rules, as_rules
-from rs_env.view import empty_views
 
 RENDER_MODES = ("ansi", "human")
 RESET_OPTIONS = ("deck", "dealer")
@@ -100,7 +99,6 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         self.action_spaces = {agent: ActionSpace() for agent in self.possible_agents}
         self.observation_spaces = {agent: _observation_space(n) for agent in self.possible_agents}
         self.state_space = spaces.Box(state_spec(n).low, state_spec(n).high, dtype=np.int8)
-        self._scratch = empty_views(self.rules, 1)
         self._seed: int | None = None
         self._next_deal = 0
         self.game: Game
@@ -184,13 +182,13 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
 
     def _encode(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
         observation, mask = np.empty(self.spec.size, np.int8), np.empty(NUM_ACTIONS, np.int8)
-        self.game.observe_into(seat, self._scratch, observation, mask)
+        self.game.observe_into(seat, observation, mask)
         return observation, mask
 
     def state(self) -> np.ndarray:
         """All hands and all public knowledge by absolute seat: int8, laid out by `rs_env.observation.state_spec`."""
         vector = np.empty(self.state_space.shape, np.int8)
-        self.game.global_state_into(self._scratch, vector)
+        self.game.global_state_into(vector)
         return vector
 
     def render(self) -> str | None:

@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 from numba import njit
 
-from rs_env.bits import EMPTY, PICKUP_BIT, bit, highest, next_seat, popcount, suit_set
-from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP, SUIT_NAMES, set_of
+from rs_env.bits import ALL_CARDS, EMPTY, PICKUP_BIT, SUIT_SETS, bit, highest, lowest, next_seat, popcount, suit_set
+from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP, SUIT_NAMES, set_of, suit_of
 from rs_env.rng import CHANCE, DEALER, DECK, advance, below, deal_stream, game_key, unit
 from rs_env.rules import MAX_PLAYERS, SCORING, Rules
 
@@ -24,10 +24,14 @@ RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 WIN, PLACES, CARDS, FACE, PARLETT = range(len(SCORING))
 NO_TRUMP, LAST_DEALT = -1, 4
 NOBODY = NO_CARD = NO_SUIT = -1
+NOTHING_PLAYED = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+_EACH_BYTE = np.uint64(0x0101_0101_0101_0101)
+_HIGH_BITS = np.uint64(0x8080_8080_8080_8080)
 
 RULES = np.dtype(
     [
-        ("deck", np.uint64),  # the cards in play
+        ("deck", np.uint64),  # the cards in play, as a set
+        ("cards", np.int8, (NUM_CARDS,)),  # the same in order, then NO_CARD
         ("silent_catch", np.float64),  # -1: no silent plays
         ("target", np.float64),  # 0: a single deal
         ("max_actions", np.int32),
@@ -42,41 +46,58 @@ RULES = np.dtype(
         ("bar_suit", np.bool_),  # lead_after_pickup
         ("ruff", np.bool_),  # void players may trump
         ("anytime", np.bool_),  # players who could follow may trump
+        ("plain", np.bool_),  # no trumps and no silent plays: what is played to a lead follows it
     ],
     align=True,
 )
 
+# What everybody knows; part of every state and of every view.
+PUBLIC_FIELDS = [
+    ("trick", np.uint64),
+    ("dead", np.uint64),
+    ("played", np.uint64),  # each seat's card in the trick, a byte each, or NO_CARD; see card_played
+    ("excluded", np.uint8, (MAX_PLAYERS,)),  # suits in which the seat has once been void, as a set
+    ("hand_size", np.int8, (MAX_PLAYERS,)),
+    ("actions", np.int32),  # of this deal
+    ("deals_done", np.int32),  # of this match
+    ("turn", np.uint8),  # the seat to act
+    ("leader", np.uint8),
+    ("led", np.int8),  # suit, or NO_SUIT before the lead
+    ("barred", np.int8),  # suit that may not be led now, or NO_SUIT
+    ("trump", np.int8),  # suit of this deal, or NO_SUIT
+    ("pending", np.uint8),  # seats that have yet to play to the trick, as a set
+    ("still_in", np.uint8),  # seats not out for good, as a set
+    ("leavers", np.uint8),  # seats whose last card lies in the trick, with going_out="completed_trick", as a set
+    ("num_out", np.int8),
+    ("status", np.int8),  # RUNNING, TERMINATED or TRUNCATED
+    ("dealer", np.uint8),
+    ("num_dead", np.int8),  # length of dead_order
+    ("known", np.uint64, (MAX_PLAYERS,)),  # cards in hand that everybody has seen there
+    ("out", np.int8, (MAX_PLAYERS,)),  # seats out for good, best place first, then NOBODY
+    ("totals", np.float64, (MAX_PLAYERS,)),  # of this match
+    ("dead_order", np.int8, (NUM_CARDS,)),  # oldest first; kept under the silent rule only
+]
+
 STATE = np.dtype(
     [
-        ("hand", np.uint64, (MAX_PLAYERS,)),
-        ("known", np.uint64, (MAX_PLAYERS,)),  # cards in hand that everybody has seen there
-        ("trick", np.uint64),
-        ("dead", np.uint64),
-        ("chance", np.uint64),  # stream of noticed silent plays
-        ("key", np.uint64),  # names the game's decks, see rs_env.rng
-        ("played", np.int8, (MAX_PLAYERS,)),  # each seat's card in the trick, or NO_CARD
-        ("excluded", np.uint8, (MAX_PLAYERS,)),  # suits in which the seat has once been void, as a set
-        ("actions", np.int32),  # of this deal
+        # First what most steps touch: one cache line of 64 bytes, one of known cards, one of hands. All in all there are six.
+        *PUBLIC_FIELDS[:-4],
         ("deal", np.int32),  # number of the deck: 0, 1, ... over all episodes of the game
-        ("turn", np.int8),
-        ("leader", np.int8),
-        ("led", np.int8),  # suit, or NO_SUIT before the lead
-        ("barred", np.int8),  # suit that may not be led now, or NO_SUIT
-        ("trump", np.int8),  # suit of this deal, or NO_SUIT
-        ("pending", np.uint8),  # set of seats
-        ("still_in", np.uint8),  # set of seats
-        ("num_out", np.int8),
-        ("status", np.int8),  # RUNNING, TERMINATED or TRUNCATED
-        ("dealer", np.int8),
-        ("num_dead", np.int8),  # length of dead_order
-        ("deals_done", np.int32),  # of this match
-        ("out", np.int8, (MAX_PLAYERS,)),  # seats out for good, best place first, then NOBODY
-        ("totals", np.float64, (MAX_PLAYERS,)),  # of this match
-        ("dead_order", np.int8, (NUM_CARDS,)),  # oldest first; kept under the silent rule only
+        PUBLIC_FIELDS[-4],
+        ("hand", np.uint64, (MAX_PLAYERS,)),
+        ("key", np.uint64),  # names the game's decks, see rs_env.rng
+        ("chance", np.uint64),  # stream of noticed silent plays
+        *PUBLIC_FIELDS[-3:],
         ("deck", np.int8, (NUM_CARDS,)),  # in dealing order, then NO_CARD
     ],
     align=True,
 )
+
+# By suit + 1: the cards that a led suit lets follow, and those that a barred suit keeps from being led.
+_FOLLOWS = np.array([ALL_CARDS, *SUIT_SETS], dtype=np.uint64)
+_BARRED = np.array([EMPTY, *SUIT_SETS], dtype=np.uint64)
+
+_SUITS = np.array([suit_of(card) for card in range(NUM_CARDS)], dtype=np.int8)
 
 _FACE_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 3, 4, 11], dtype=np.int64)
 _PARLETT_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 1], dtype=np.int64)
@@ -89,6 +110,8 @@ def compile_rules(rules: Rules) -> np.ndarray:
     trumps = {"none": NO_TRUMP, "last_dealt": LAST_DEALT, **{name: suit for suit, name in enumerate(SUIT_NAMES)}}
     with_trump = rules.trump != "none"
     record["deck"] = set_of(rules.deck)
+    record["cards"] = NO_CARD
+    record["cards"][0, : len(rules.deck)] = rules.deck
     record["silent_catch"] = -1.0 if rules.silent_catch is None else rules.silent_catch
     record["target"] = rules.target or 0.0
     record["max_actions"] = rules.action_limit
@@ -103,6 +126,7 @@ def compile_rules(rules: Rules) -> np.ndarray:
     record["bar_suit"] = rules.lead_after_pickup == "other_suit"
     record["ruff"] = with_trump and rules.trump_play == "ruff"
     record["anytime"] = with_trump and rules.trump_play == "anytime"
+    record["plain"] = not with_trump and rules.silent_catch is None
     record.flags.writeable = False
     return record
 
@@ -133,22 +157,15 @@ def begin_episode(rules, s, dealer):
 
 @njit(cache=True, nogil=True)
 def shuffle(rules, s):
-    """Fill ``s.deck`` with deck number ``s.deal`` (Fisher and Yates, from the last card down)."""
+    """Fill ``s.deck`` with deck number ``s.deal``, by Fisher and Yates inside out: each card goes to a random place among those before."""
     stream = deal_stream(s.key, s.deal, DECK)
-    cards = rules.deck
-    count = np.int64(rules.num_cards)
-    for i in range(count):
-        card = highest(cards)
-        cards ^= bit(card)
-        s.deck[i] = card
-    for i in range(count, NUM_CARDS):
-        s.deck[i] = NO_CARD
-    for i in range(count - 1, 0, -1):
+    for i in range(rules.num_cards):
         stream = advance(stream)
-        j = below(stream, i + 1)
-        card = s.deck[i]
+        j = np.uint64(below(stream, i + 1))
         s.deck[i] = s.deck[j]
-        s.deck[j] = card
+        s.deck[j] = rules.cards[i]
+    for i in range(rules.num_cards, NUM_CARDS):
+        s.deck[i] = NO_CARD
 
 
 @njit(cache=True, nogil=True)
@@ -157,6 +174,7 @@ def deal_out(rules, s):
     n = np.int64(rules.num_players)
     for seat in range(MAX_PLAYERS):
         s.hand[seat] = EMPTY
+        s.hand_size[seat] = 0
         s.known[seat] = EMPTY
         s.excluded[seat] = 0
         s.out[seat] = NOBODY
@@ -164,6 +182,7 @@ def deal_out(rules, s):
     for i in range(rules.num_cards):
         seat = seat + 1 if seat + 1 < n else 0
         s.hand[seat] |= bit(s.deck[i])
+        s.hand_size[seat] += 1
     s.trump = rules.trump
     if rules.trump == LAST_DEALT:
         shown = s.deck[rules.num_cards - 1]
@@ -181,8 +200,8 @@ def deal_out(rules, s):
 @njit(inline="always")
 def start_trick(s, leader, barred):
     s.trick = EMPTY
-    for seat in range(MAX_PLAYERS):
-        s.played[seat] = NO_CARD
+    s.played = NOTHING_PLAYED
+    s.leavers = 0
     s.pending = s.still_in
     s.leader = leader
     s.turn = leader
@@ -194,6 +213,23 @@ def start_trick(s, leader, barred):
 
 
 @njit(inline="always")
+def card_played(played, seat):
+    """The seat's card in the trick, or NO_CARD, from the field `played`."""
+    return np.int64(np.int8(played >> np.uint64(8 * seat)))
+
+
+@njit(inline="always")
+def seat_of_card(played, card):
+    """The seat whose card in the trick this is.
+
+    Finds the zero byte of a word without a loop; exact for the lowest one, and there is no other.
+    (H. S. Warren, Hacker's Delight, chapter 6.)
+    """
+    differences = played ^ (_EACH_BYTE * np.uint64(card))
+    return lowest((differences - _EACH_BYTE) & ~differences & _HIGH_BITS) >> 3
+
+
+@njit(inline="always")
 def trumps(s):
     """The set of all trumps, empty where there are none."""
     return suit_set(s.trump) if s.trump >= 0 else EMPTY
@@ -202,14 +238,18 @@ def trumps(s):
 @njit(cache=True, nogil=True)
 def legal_actions(rules, s):
     """The set of legal actions of the seat to act, bit `PICKUP` for the pickup; empty when the game is over."""
-    if s.status != RUNNING:
-        return EMPTY
+    return options(rules, s) if s.status == RUNNING else EMPTY
+
+
+@njit(inline="always")
+def options(rules, s):
+    """The same for a game that is known to go on."""
     hand = s.hand[s.turn]
-    if s.led == NO_SUIT:
-        return hand & ~suit_set(s.barred) if s.barred >= 0 else hand
-    following = hand & suit_set(s.led)
-    if following:
-        return following | (hand & trumps(s)) if rules.anytime else following
+    playable = hand & _FOLLOWS[np.uint8(s.led + 1)] & ~_BARRED[np.uint8(s.barred + 1)]
+    if rules.plain:
+        return playable if playable else PICKUP_BIT
+    if playable:
+        return playable | (hand & trumps(s)) if rules.anytime else playable
     if rules.silent_catch >= 0.0:
         return PICKUP_BIT | hand
     return PICKUP_BIT | (hand & trumps(s)) if rules.ruff else PICKUP_BIT
@@ -218,41 +258,65 @@ def legal_actions(rules, s):
 @njit(cache=True, nogil=True)
 def step(rules, s, action):
     """Take a legal action (unchecked) for the seat to act, and go on to the next decision or the end."""
-    s.actions += 1
     if action == PICKUP:
-        s.excluded[s.turn] |= 1 << s.led
-        break_trick(rules, s, not rules.void_takes)
+        step_pickup(rules, s)
     else:
-        play_card(rules, s, action)
+        step_card(rules, s, action)
+
+
+@njit(inline="always")
+def step_pickup(rules, s):
+    """Pick up the trick."""
+    s.actions += 1
+    s.excluded[s.turn] |= 1 << s.led
+    break_trick(rules, s, not rules.void_takes)
+    truncate_at_limit(rules, s)
+
+
+@njit(inline="always")
+def step_card(rules, s, card):
+    """Play a card."""
+    s.actions += 1
+    play_card(rules, s, card)
+    truncate_at_limit(rules, s)
+
+
+@njit(inline="always")
+def truncate_at_limit(rules, s):
     if s.actions >= rules.max_actions and s.status == RUNNING:
         end_deal(rules, s, TRUNCATED)
 
 
 @njit(inline="always")
 def play_card(rules, s, card):
-    seat = np.int64(s.turn)
-    suit = card // NUM_RANKS
+    seat = s.turn
+    suit = _SUITS[np.uint8(card)]
     this = bit(card)
-    if s.led == NO_SUIT:
+    if rules.plain or s.led == NO_SUIT or suit == s.led:  # a lead or a follow
         s.led = suit
         s.barred = NO_SUIT
-    elif suit != s.led and not rules.anytime:  # a ruff or a silent play, either shows a void
+    elif not rules.anytime:  # a ruff or a silent play, either shows a void
         s.excluded[seat] |= 1 << s.led
         if suit != s.trump:
             s.chance = advance(s.chance)
             if unit(s.chance) < rules.silent_catch:
                 notice_silent_play(rules, s, this)
                 return
-    s.hand[seat] &= ~this
+    hand = s.hand[seat] & ~this
+    s.hand[seat] = hand
+    s.hand_size[seat] -= 1
     s.known[seat] &= ~this
     s.trick |= this
-    s.played[seat] = card
+    s.played ^= np.uint64(card ^ 0xFF) << np.uint64(seat << 3)
     s.pending &= ~(1 << seat)
-    if rules.immediate and s.hand[seat] == EMPTY:
-        leave(s, seat)
-        if deal_is_decided(rules, s):
-            end_deal(rules, s, TERMINATED)
-            return
+    if hand == EMPTY:
+        if not rules.immediate:
+            s.leavers |= 1 << seat
+        else:
+            leave(s, seat)
+            if deal_is_decided(rules, s):
+                end_deal(rules, s, TERMINATED)
+                return
     if s.pending == 0:
         complete_trick(rules, s)
     else:
@@ -278,21 +342,15 @@ def complete_trick(rules, s):
     n = np.int64(rules.num_players)
     best = s.trick & trumps(s)
     if best == EMPTY:
-        best = s.trick & suit_set(s.led)
-    winning_card = highest(best)
-    winner = np.int64(0)
-    leavers = False
-    for seat in range(n):
-        if s.played[seat] == winning_card:
-            winner = seat
-        leavers |= s.hand[seat] == EMPTY and s.played[seat] != NO_CARD
+        best = s.trick & _FOLLOWS[np.uint8(s.led + 1)]
+    winner = seat_of_card(s.played, highest(best))
     s.dead |= s.trick
     if rules.silent_catch >= 0.0:
         bury_in_order(rules, s)
-    if leavers and not rules.immediate:
+    if s.leavers:
         seat = np.int64(s.leader)
         for _ in range(n):
-            if s.hand[seat] == EMPTY and s.played[seat] != NO_CARD:
+            if s.leavers >> seat & 1:
                 leave(s, seat)
             seat = seat + 1 if seat + 1 < n else 0
         start_trick(s, winner, NO_SUIT)  # so that nothing lies on the table when the deal ends here
@@ -310,8 +368,9 @@ def bury_in_order(rules, s):
     n = np.int64(rules.num_players)
     seat = np.int64(s.leader)
     for _ in range(n):
-        if s.played[seat] != NO_CARD:
-            s.dead_order[s.num_dead] = s.played[seat]
+        card = card_played(s.played, seat)
+        if card != NO_CARD:
+            s.dead_order[s.num_dead] = card
             s.num_dead += 1
         seat = seat + 1 if seat + 1 < n else 0
 
@@ -321,6 +380,7 @@ def take(s, seat, cards):
     """Everybody sees these cards go to the seat's hand."""
     s.hand[seat] |= cards
     s.known[seat] |= cards
+    s.hand_size[seat] += popcount(cards)
 
 
 @njit
@@ -333,11 +393,11 @@ def break_trick(rules, s, leaver_takes):
     seat = np.int64(s.turn)
     taker = seat
     rest = s.trick
-    if not rules.immediate:
+    if s.leavers:
         other = np.int64(s.leader)
         for _ in range(n):
-            if s.played[other] != NO_CARD and s.hand[other] == EMPTY:
-                own = bit(s.played[other])
+            if s.leavers >> other & 1:
+                own = bit(card_played(s.played, other))
                 take(s, other, own)
                 rest ^= own
                 if leaver_takes and taker == seat:
@@ -402,7 +462,7 @@ def deal_score(rules, s, seat):
     """Score of a seat by the hands as they are, as at the end of a deal."""
     scoring = rules.scoring
     if scoring == CARDS:
-        return float(popcount(s.hand[seat]))
+        return float(s.hand_size[seat])
     if scoring == FACE:
         return card_values(s.hand[seat], _FACE_VALUES)
     if scoring == PLACES:
@@ -432,13 +492,12 @@ def place(rules, s, seat):
     for i in range(s.num_out):
         if s.out[i] == seat:
             return i + 1.0
-    count = popcount(s.hand[seat])
+    count = s.hand_size[seat]
     ahead, equal = np.int64(s.num_out), np.int64(0)
     for other in range(rules.num_players):
         if s.still_in >> other & 1:
-            other_count = popcount(s.hand[other])
-            ahead += other_count < count
-            equal += other_count == count
+            ahead += s.hand_size[other] < count
+            equal += s.hand_size[other] == count
     return ahead + (equal + 1) / 2
 
 

@@ -169,7 +169,7 @@ class Game:
     @property
     def trick_plays(self) -> list[tuple[int, int]]:
         """(seat, card) of the trick, in order of play."""
-        played = self.states["played"][0].tolist()
+        played = self.states["played"].view(np.int8).tolist()
         seats = [(self.leader + k) % self.num_players for k in range(self.num_players)]
         return [(seat, played[seat]) for seat in seats if played[seat] != NO_CARD]
 
@@ -201,13 +201,13 @@ class Game:
         kernels.view(self.states, 0, seat, views)
         return views[0]
 
-    def observe_into(self, seat: int, views: np.ndarray, observation: np.ndarray, mask: np.ndarray) -> None:
-        """Write a seat's observation and action mask to int8 arrays; `views` is scratch from `empty_views`."""
-        kernels.observe(self.states, 0, seat, views, observation, mask)
+    def observe_into(self, seat: int, observation: np.ndarray, mask: np.ndarray) -> None:
+        """Write a seat's observation and action mask to int8 arrays of shapes (D,) and (53,)."""
+        kernels.observe(self._compiled, self.states, 0, seat, observation, mask)
 
-    def global_state_into(self, views: np.ndarray, vector: np.ndarray) -> None:
-        """Write the global state of `rs_env.observation.StateSpec` to an int8 array; `views` is scratch from `empty_views`."""
-        kernels.global_state(self.states, 0, views, vector)
+    def global_state_into(self, vector: np.ndarray) -> None:
+        """Write the global state of `rs_env.observation.StateSpec` to an int8 array."""
+        kernels.global_state(self._compiled, self.states, 0, vector)
 
     # End
 

@@ -9,9 +9,9 @@ import numpy as np
 from numba import njit
 
 from rs_env import engine
-from rs_env.bits import bit
+from rs_env.bits import EMPTY, bit, unpack_actions
 from rs_env.cards import PICKUP
-from rs_env.observation import encode, encode_mask, encode_state
+from rs_env.observation import encode, encode_state
 from rs_env.view import fill_view
 
 ILLEGAL = -1
@@ -58,20 +58,19 @@ def outcome(rules, states, i, scores, rewards):
 
 @njit(cache=True, nogil=True)
 def view(states, i, seat, views):
-    """Write what a seat may know to the first record of `views`, which comes from `empty_views`, as below."""
+    """Write what a seat may know to the first record of `views`, which comes from `empty_views`."""
     fill_view(views[0].rules, states[i], seat, views[0])
 
 
 @njit(cache=True, nogil=True)
-def observe(states, i, seat, views, observation, mask):
-    """Write a seat's observation and action mask; `views` is scratch space."""
-    fill_view(views[0].rules, states[i], seat, views[0])
-    encode(views[0], observation, 0)
-    encode_mask(views[0], mask, 0)
+def observe(rules, states, i, seat, observation, mask):
+    """Write a seat's observation and action mask."""
+    s = states[i]
+    encode(rules[0], s, np.int64(rules[0].num_players), seat, s.hand[seat], observation, 0)
+    unpack_actions(mask, 0, engine.legal_actions(rules[0], s) if seat == s.turn else EMPTY)
 
 
 @njit(cache=True, nogil=True)
-def global_state(states, i, views, vector):
-    """Write the global state vector; `views` is scratch space."""
-    fill_view(views[0].rules, states[i], 0, views[0])
-    encode_state(states[i], views[0], vector, 0)
+def global_state(rules, states, i, vector):
+    """Write the global state vector."""
+    encode_state(rules[0], states[i], vector, 0)

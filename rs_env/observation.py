@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rs_env.bits import EMPTY, bit, unpack_actions, unpack_cards
+from rs_env.bits import EMPTY, ONE, bit, store_word, unpack_byte, unpack_cards
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_SUITS
+from rs_env.engine import RUNNING, card_played
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 
 OBSERVATION_VERSION = 1
 PERCENT = 100
+_WORD = 8
+_SUIT_BYTES = np.array([sum((suits >> s & 1) << (8 * s) for s in range(NUM_SUITS)) for suits in range(1 << NUM_SUITS)], dtype=np.uint32)
 
 
 @dataclass(frozen=True)
@@ -175,106 +178,130 @@ def _members(row: np.ndarray) -> list[int]:
     return np.flatnonzero(row).tolist()
 
 
-@njit(inline="always")
-def _one_hot(row, offset, width, position):
-    """Write `width` entries, a one at `position` if that is not negative; return the next offset."""
-    for i in range(width):
-        row[offset + i] = i == position
-    return offset + width
+# The encoder. It works on any record with the public fields, a state or a view, so that batches need not copy a view first;
+# what is not public (the observer's hand, the legal actions) is passed in. Sections are written in order, in whole words where
+# a section is shorter than a word: what spills over is part of the next section and is written again.
 
 
 @njit(inline="always")
-def _percent(part, whole):
-    return min(np.int64(PERCENT), np.int64(PERCENT * part / whole))
+def put_card(row, offset, card):
+    """Write 52 entries, a one for `card` if it is a card; return the next offset."""
+    unpack_cards(row, offset, EMPTY)
+    row[np.uint64(offset + max(card, 0))] = card >= 0
+    return offset + NUM_CARDS
 
 
 @njit(inline="always")
-def put_bytes(row, offset, cards):
+def put_cards(row, offset, cards):
     """Write a set of cards as 52 entries of 0 or 1; return the next offset."""
     unpack_cards(row, offset, cards)
     return offset + NUM_CARDS
 
 
 @njit(inline="always")
-def put_word(words, offset, cards):
-    """Write a set of cards as one 64-bit word; return the next offset."""
-    words[offset] = cards
+def put_card_word(words, offset, card):
+    """Write the set of one card, or of none, as one 64-bit word; return the next offset."""
+    words[np.uint64(offset)] = bit(card) if card >= 0 else EMPTY
     return offset + 1
 
 
 @njit(inline="always")
-def _clockwise(view, i):
-    """The seat `i` places to the left of the viewer."""
-    seat = np.int64(view.seat) + i
-    return seat if seat < view.rules.num_players else seat - view.rules.num_players
+def put_cards_word(words, offset, cards):
+    """Write a set of cards as one 64-bit word; return the next offset."""
+    words[np.uint64(offset)] = cards
+    return offset + 1
 
 
 @njit(inline="always")
-def _encode_public_sets(view, row, offset, put, first_other):
-    """Write the sections ``trick``, ``dead`` and ``known``, the last from relative seat `first_other` on."""
-    n = np.int64(view.rules.num_players)
-    for i in range(n):
-        card = np.int64(view.played[_clockwise(view, i)])
-        offset = put(row, offset, bit(card) if card >= 0 else EMPTY)
-    offset = put(row, offset, view.dead)
-    for i in range(first_other, n):
-        offset = put(row, offset, view.known[_clockwise(view, i)])
+def _after(seat, n):
+    """The next seat clockwise, unsigned, which spares Numba's check for negative indices."""
+    following = np.uint64(seat) + np.uint64(1)
+    return following if following < np.uint64(n) else np.uint64(0)
+
+
+@njit(inline="always")
+def _encode_public_sets(public, n, seat, row, offset, put_one, put_set, first_other):
+    """Write the sections ``trick``, ``dead`` and ``known``, the last from relative seat `first_other` (0 or 1) on."""
+    other = np.uint64(seat)
+    for _ in range(n):
+        offset = put_one(row, offset, card_played(public.played, other))
+        other = _after(other, n)
+    offset = put_set(row, offset, public.dead)
+    other = np.uint64(seat) if first_other == 0 else _after(seat, n)
+    for _ in range(n - first_other):
+        offset = put_set(row, offset, public.known[other])
+        other = _after(other, n)
     return offset
 
 
 @njit(inline="always")
-def encode_counts(view, row, offset, first_other):
+def encode_counts(rules, public, n, seat, row, offset, first_other):
     """Write the sections from ``excluded`` on, all that is not a set of cards."""
-    rules = view.rules
-    n = np.int64(rules.num_players)
-    for i in range(first_other, n):
-        excluded = view.excluded[_clockwise(view, i)]
-        for suit in range(NUM_SUITS):
-            row[offset + suit] = excluded >> suit & 1
+    other = np.uint64(seat) if first_other == 0 else _after(seat, n)
+    for _ in range(n - first_other):
+        store_word(row, offset, _SUIT_BYTES[public.excluded[other]])
         offset += NUM_SUITS
-    for i in range(n):
-        seat = _clockwise(view, i)
-        row[offset + i] = view.hand_size[seat]
-        row[offset + n + i] = view.still_in >> seat & 1
-        row[offset + 2 * n + i] = seat == view.leader
-    offset = _one_hot(row, offset + 3 * n, NUM_SUITS, view.led)
-    offset = _one_hot(row, offset, NUM_SUITS, view.trump)
-    offset = _one_hot(row, offset, NUM_SUITS, view.barred)
-    row[offset] = _percent(view.actions, rules.max_actions)
+        other = _after(other, n)
+    other = np.uint64(seat)
+    for _ in range(n):
+        row[np.uint64(offset)] = public.hand_size[other]
+        offset += 1
+        other = _after(other, n)
+    ring = np.uint64(public.still_in)
+    unpack_byte(row, offset, (ring | ring << np.uint64(n)) >> np.uint64(seat))
+    offset += n
+    places_on = np.int64(public.leader) - np.int64(seat)
+    places_on += n if places_on < 0 else 0
+    store_word(row, offset, ONE << np.uint64(places_on << 3))
+    offset += n
+    store_word(row, offset + 3 * NUM_SUITS + 1 + n - _WORD, EMPTY)  # totals of a single deal, and what is written now
+    for suit in (public.led, public.trump, public.barred):
+        store_word(row, offset, _SUIT_BYTES[np.uint8(1 << suit if suit >= 0 else 0)])
+        offset += NUM_SUITS
+    row[np.uint64(offset)] = PERCENT * np.int64(public.actions) // rules.max_actions
     offset += 1
-    for i in range(n):
-        row[offset + i] = _percent(view.totals[_clockwise(view, i)], rules.target) if rules.target > 0.0 else 0
+    if rules.target > 0.0:
+        other = np.uint64(seat)
+        for _ in range(n):
+            row[np.uint64(offset)] = min(PERCENT, np.int64(PERCENT * public.totals[other] / rules.target))
+            offset += 1
+            other = _after(other, n)
 
 
 @njit(inline="always")
-def encode_sets(view, row, offset, put):
-    """Write the sections from ``hand`` to ``known``, all sets of cards, with `put_bytes` or `put_word`."""
-    offset = put(row, offset, view.hand)
-    return _encode_public_sets(view, row, offset, put, 1)
+def encode_sets(public, n, seat, hand, row, offset, put_one, put_set):
+    """Write the sections from ``hand`` to ``known``, all sets of cards; return the next offset."""
+    offset = put_set(row, offset, hand)
+    return _encode_public_sets(public, n, seat, row, offset, put_one, put_set, 1)
 
 
 @njit(inline="always")
-def encode(view, row, offset):
-    """Write the observation of a view to the entries of a contiguous int8 array from `offset` on."""
-    offset = encode_sets(view, row, offset, put_bytes)
-    encode_counts(view, row, offset, 1)
+def encode(rules, public, n, seat, hand, row, offset):
+    """Write a seat's observation to the entries of a contiguous int8 array from `offset` on.
+
+    public: a state or a view, of which only public fields are read. n: number of players. hand: the seat's cards.
+    """
+    offset = encode_sets(public, n, seat, hand, row, offset, put_card, put_cards)
+    encode_counts(rules, public, n, seat, row, offset, 1)
 
 
 @njit(inline="always")
-def encode_mask(view, row, offset):
-    """Write the 53 entries of the action mask: 1 for legal, all 0 when it is not the viewer's turn."""
-    unpack_actions(row, offset, view.legal)
+def encode_view(view, row, offset):
+    """Write the observation of a view."""
+    encode(view.rules, view, np.int64(view.rules.num_players), view.seat, view.hand, row, offset)
 
 
 @njit(inline="always")
-def encode_state(s, view, row, offset):
-    """Write the global state; `view` is that of seat 0, for all that is public."""
-    n = np.int64(view.rules.num_players)
-    offset = _one_hot(row, offset, n, view.turn)
+def encode_state(rules, s, row, offset):
+    """Write the global state."""
+    n = np.int64(rules.num_players)
     for seat in range(n):
-        offset = put_bytes(row, offset, s.hand[seat])
-    offset = _encode_public_sets(view, row, offset, put_bytes, 0)
-    encode_counts(view, row, offset, 0)
+        row[offset + seat] = s.status == RUNNING and s.turn == seat
+    offset += n
+    for seat in range(n):
+        offset = put_cards(row, offset, s.hand[seat])
+    offset = _encode_public_sets(s, n, 0, row, offset, put_card, put_cards, 0)
+    encode_counts(rules, s, n, 0, row, offset, 0)
 
 
 def new_mask() -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS
-from rs_env.observation import encode_counts, encode_sets, observation_spec, put_word
+from rs_env.observation import encode_counts, encode_sets, observation_spec, put_card_word, put_cards_word
 
 _WORD = 8
 
@@ -55,8 +55,8 @@ def unpack(packed: Any, num_players: int) -> tuple[Any, Any]:
 
 
 @njit(inline="always")
-def encode_packed(view, words, entries, row, width):
-    """Write row `row` of `width` words; `words` (uint64) and `entries` (int8) are flat views of the same memory."""
-    offset = encode_sets(view, words, np.int64(row * width), put_word)
-    words[offset] = view.legal
-    encode_counts(view, entries, (offset + 1) * _WORD, 1)
+def encode_packed(rules, public, n, seat, hand, legal, words, entries, offset):
+    """Write a row from word `offset` on; `words` (uint64) and `entries` (int8) are flat views of the same memory."""
+    offset = encode_sets(public, n, seat, hand, words, offset, put_card_word, put_cards_word)
+    words[offset] = legal
+    encode_counts(rules, public, n, seat, entries, (offset + 1) * _WORD, 1)

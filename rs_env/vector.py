@@ -12,15 +12,14 @@ from gymnasium.vector import AutoresetMode
 from numba import njit
 
 from rs_env import engine
-from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
+from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, members
 from rs_env.engine import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.game import IllegalActionError
-from rs_env.observation import encode, encode_mask, observation_spec
+from rs_env.observation import encode, observation_spec
 from rs_env.packing import encode_packed, packed_size
 from rs_env.rng import advance, below, check_seed, game_key
 from rs_env.rules import Rules, as_rules
-from rs_env.view import empty_views, fill_view
 
 _POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 
@@ -86,7 +85,7 @@ class SelfPlayVectorEnv:
         self._actions = np.zeros(self.num_envs, np.int64)
         self._batch = self.new_batch()
         bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(int)
-        self._chunks: list[tuple[Any, ...]] = [(int(a), int(b), empty_views(self.rules, 1)) for a, b in pairwise(bounds)]
+        self._chunks = [(int(a), int(b)) for a, b in pairwise(bounds)]
         self._pool = ThreadPoolExecutor(self.num_threads - 1) if self.num_threads > 1 else None
         self.reset(seed)
 
@@ -222,38 +221,44 @@ def _advance(rules, s, action, skip_forced, rewards, terminated, truncated, i):
     terminated[i] = s.status == TERMINATED
     truncated[i] = s.status == TRUNCATED
     for seat in range(rules.num_players):
-        rewards[i, seat] = engine.reward(rules, s, seat)
+        rewards[i, seat] = 0.0
     if s.status != RUNNING:
+        for seat in range(rules.num_players):
+            rewards[i, seat] = engine.reward(rules, s, seat)
         engine.next_deck(rules, s)
         engine.begin_episode(rules, s, NOBODY)
 
 
 @njit(cache=True, nogil=True)
 def _run_plain(
-    first, last, views, rules, states, actions, legal, act, skip_forced, observation, mask, current_player, rewards, terminated, truncated
+    first, last, rules_array, states, actions, legal, act, skip_forced, observation, mask, current_player, rewards, terminated, truncated
 ):
-    view = views[0]
+    rules = rules_array[0]
+    n = np.int64(rules.num_players)
     size = observation.shape[0] // states.shape[0]
     for i in range(first, last):
+        s = states[i]
         if act:
-            _advance(rules[0], states[i], actions[i], skip_forced, rewards, terminated, truncated, i)
-        fill_view(rules[0], states[i], states[i].turn, view)
-        encode(view, observation, i * size)
-        encode_mask(view, mask, i * NUM_ACTIONS)
-        legal[i] = view.legal
-        current_player[i] = view.turn
+            _advance(rules, s, actions[i], skip_forced, rewards, terminated, truncated, i)
+        options = engine.legal_actions(rules, s)
+        encode(rules, s, n, s.turn, s.hand[s.turn], observation, i * size)
+        unpack_actions(mask, i * NUM_ACTIONS, options)
+        legal[i] = options
+        current_player[i] = s.turn
 
 
 @njit(cache=True, nogil=True)
 def _run_packed(
-    first, last, views, rules, states, actions, legal, act, skip_forced, words, entries, current_player, rewards, terminated, truncated
+    first, last, rules_array, states, actions, legal, act, skip_forced, words, entries, current_player, rewards, terminated, truncated
 ):
-    view = views[0]
+    rules = rules_array[0]
+    n = np.int64(rules.num_players)
     width = words.shape[0] // states.shape[0]
     for i in range(first, last):
+        s = states[i]
         if act:
-            _advance(rules[0], states[i], actions[i], skip_forced, rewards, terminated, truncated, i)
-        fill_view(rules[0], states[i], states[i].turn, view)
-        encode_packed(view, words, entries, i, width)
-        legal[i] = view.legal
-        current_player[i] = view.turn
+            _advance(rules, s, actions[i], skip_forced, rewards, terminated, truncated, i)
+        options = engine.legal_actions(rules, s)
+        encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, words, entries, i * width)
+        legal[i] = options
+        current_player[i] = s.turn
