@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import pettingzoo
 
 if TYPE_CHECKING:
@@ -71,7 +72,12 @@ def __dir__() -> list[str]:
 
 
 def _register() -> None:
-    """Enter the environments in PettingZoo's registry, which came with its version 1.27."""
+    """Enter the environments in the registries of Gymnasium and PettingZoo; the latter came with its version 1.27."""
+    gymnasium.register(
+        "rs_env/RollingStone-v0",
+        entry_point="rs_env.single:RollingStoneEnv",
+        vector_entry_point="rs_env.single_vector:RollingStoneVectorEnv",
+    )
     if hasattr(pettingzoo, "register"):
         pettingzoo.register("aec", "rs_env/rolling_stone-v0", "rs_env.aec:env")
         pettingzoo.register("parallel", "rs_env/rolling_stone-v0", "rs_env.aec:parallel_env")

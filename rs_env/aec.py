@@ -100,7 +100,6 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         self.observation_spaces = {agent: _observation_space(n) for agent in self.possible_agents}
         self.state_space = spaces.Box(state_spec(n).low, state_spec(n).high, dtype=np.int8)
         self._seed: int | None = None
-        self._next_deal = 0
         self.game: Game
 
     def observation_space(self, agent: str) -> spaces.Space:
@@ -121,9 +120,10 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         check_decks(self.rules, deck)
         check_dealer(self.rules, dealer)
         if seed is not None or self._seed is None:
-            self._seed, self._next_deal = check_seed(seed), 0
-        self.game = Game(self.rules, self._seed, deck, dealer, first_deal=self._next_deal)
-        self._next_deal += 1
+            self._seed, first_deal = check_seed(seed), 0
+        else:
+            first_deal = self.game.next_deal
+        self.game = Game(self.rules, self._seed, deck, dealer, first_deal=first_deal)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -161,7 +161,6 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         self.infos[agent] = {"action_mask": self._shown[1].copy()}
 
     def _finish(self) -> None:
-        self._next_deal += self.game.deals_done - 1 if self.rules.target is not None else 0
         self.rewards = dict(zip(self.agents, self.game.rewards(), strict=True))
         self.terminations = dict.fromkeys(self.agents, self.game.terminated)
         self.truncations = dict.fromkeys(self.agents, self.game.truncated)

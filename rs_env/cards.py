@@ -60,10 +60,10 @@ def parse_cards(cards: str | Iterable[int | str]) -> list[int]:
     """Card ids of ``"7c Td"``, ``["7c", "Td"]`` or ``[5, 21]``, in that order. Raises ValueError or TypeError for anything else."""
     ids = []
     for card in cards.split() if isinstance(cards, str) else cards:
-        card_id = parse_action(card) if isinstance(card, str) else int(card)
-        if isinstance(card, bool | float) or not 0 <= card_id < NUM_CARDS:
+        card_id = parse_action(card) if isinstance(card, str) else card
+        if isinstance(card_id, bool) or not hasattr(card_id, "__index__") or not 0 <= card_id < NUM_CARDS:
             raise ValueError(f"card {card!r} is not a card: allowed are ids 0..{NUM_CARDS - 1} and texts such as '7c'")
-        ids.append(card_id)
+        ids.append(int(card_id))
     return ids
 
 

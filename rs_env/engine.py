@@ -135,7 +135,7 @@ def compile_rules(rules: Rules) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def begin_game(rules, s, seed, index):
+def begin_game(s, seed, index):
     """Make `s` game number `index` of a batch with this seed, before its first deal."""
     s.key = game_key(seed, index)
     s.deal = 0
@@ -433,7 +433,7 @@ def end_deal(rules, s, status):
     s.deals_done += 1
     highest_total = 0.0
     for seat in range(rules.num_players):
-        s.totals[seat] += deal_score(rules, s, seat)
+        s.totals[seat] = exact(rules, s.totals[seat] + deal_score(rules, s, seat))
         highest_total = max(highest_total, s.totals[seat])
     if highest_total >= rules.target:
         s.status = TERMINATED
@@ -444,6 +444,17 @@ def end_deal(rules, s, status):
         s.dealer = s.dealer + 1 if s.dealer + 1 < rules.num_players else 0
         shuffle(rules, s)
         deal_out(rules, s)
+
+
+@njit
+def exact(rules, total):
+    """The float nearest to a total that is a sum of scores.
+
+    Scores for places are multiples of 1 / 2(n - 1); added up in floating point, equal totals could differ in the last bit, and
+    a total at the target could lie below it.
+    """
+    unit = 2.0 * (rules.num_players - 1)
+    return np.round(total * unit) / unit if rules.scoring == PLACES else total
 
 
 @njit(inline="always")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from rs_env import kernels
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action, parse_cards
 from rs_env.engine import NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
-from rs_env.rng import check_seed
+from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, as_rules
 from rs_env.view import empty_views
 
@@ -38,7 +38,7 @@ class Game:
 
     def __init__(
         self,
-        rules: Rules | str = "rolling_stone",
+        rules: Rules | str | Mapping[str, Any] = "rolling_stone",
         seed: int | None = 0,
         deck: Deck | Sequence[Deck] | None = None,
         dealer: int | None = None,
@@ -51,12 +51,13 @@ class Game:
         self.seed = check_seed(seed)
         self._given_decks = check_decks(self.rules, deck)
         dealer = check_dealer(self.rules, dealer)
-        self.index, self.first_deal = index, first_deal
+        self.index = check_whole("index", index, 0, (1 << 64) - 1)
+        self.first_deal = check_whole("first_deal", first_deal, 0, (1 << 31) - 2)
         self._compiled = compile_rules(self.rules)
         self._hold(np.zeros(1, STATE))
         self.history: list[list[tuple[int, int]]] = []
         self.decks: list[list[int]] = []
-        kernels.begin(self._compiled, self.states, 0, np.uint64(self.seed), index, first_deal, dealer)
+        kernels.begin(self._compiled, self.states, 0, np.uint64(self.seed), np.uint64(self.index), self.first_deal, dealer)
         self.first_dealer = self.dealer
         self._open_deal()
 
@@ -95,7 +96,10 @@ class Game:
 
     def _action_id(self, action: int | str) -> int:
         if isinstance(action, str):
-            return parse_action(action)
+            try:
+                return parse_action(action)
+            except ValueError:
+                raise self._illegal(action) from None
         if isinstance(action, bool) or not isinstance(action, int | np.integer) or not 0 <= action < NUM_ACTIONS:
             raise self._illegal(action)
         return int(action)
@@ -193,10 +197,14 @@ class Game:
         """Deals of a match that are over."""
         return self._deals_done.item()
 
+    @property
+    def next_deal(self) -> int:
+        """Number of the deck after those of this game, for ``first_deal`` of a next one."""
+        return self.states["deal"].item() + 1
+
     def view(self, seat: int) -> np.void:
         """What a seat may know: a copy, one record of dtype `rs_env.view.VIEW`."""
-        if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < self.num_players:
-            raise ValueError(f"seat={seat!r} is not allowed: seats are 0..{self.num_players - 1}")
+        seat = check_whole("seat", seat, 0, self.num_players - 1)
         views = empty_views(self.rules, 1)
         kernels.view(self.states, 0, seat, views)
         return views[0]
@@ -259,6 +267,8 @@ def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.nda
     """The decks given as int8 arrays. Raises ValueError unless each is exactly the rule set's cards."""
     if deck is None:
         return []
+    if not isinstance(deck, Iterable):
+        raise ValueError(f"deck={deck!r} is not allowed: it must be cards in dealing order, ids or text, or in a match a list of decks")
     entries: list[Any] = deck.split() if isinstance(deck, str) else list(deck)
     several = bool(entries) and all(not isinstance(entry, int | np.integer) and not _is_card(entry) for entry in entries)
     if several and rules.target is None and len(entries) > 1:
@@ -288,9 +298,7 @@ def check_dealer(rules: Rules, dealer: int | None) -> int:
     """The dealer's seat, NOBODY for None. Raises ValueError for what is no seat."""
     if dealer is None:
         return NOBODY
-    if isinstance(dealer, bool) or not isinstance(dealer, int | np.integer) or not 0 <= dealer < rules.num_players:
-        raise ValueError(f"dealer={dealer!r} is not allowed: it must be a seat 0..{rules.num_players - 1}, or None")
-    return int(dealer)
+    return check_whole("dealer", dealer, 0, rules.num_players - 1)
 
 
 def _optional(value: int) -> int | None:

@@ -20,7 +20,7 @@ ILLEGAL = -1
 @njit(cache=True, nogil=True)
 def begin(rules, states, i, seed, index, deal, dealer):
     """Game `index` of this seed from deck number `deal` on; the dealer is drawn where `dealer` is -1."""
-    engine.begin_game(rules[0], states[i], np.uint64(seed), np.uint64(index))
+    engine.begin_game(states[i], np.uint64(seed), np.uint64(index))
     states[i].deal = deal
     engine.begin_episode(rules[0], states[i], dealer)
 

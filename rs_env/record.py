@@ -60,6 +60,13 @@ def replay(record: dict[str, Any] | str) -> Game:
         if not isinstance(record[key], list) or not all(isinstance(entry, str) for entry in record[key]):
             raise ValueError(f"{key}={record[key]!r} is not allowed: it must be a list of texts, one for each deal")
     rules = Rules.from_dict(record["rules"])
+    if not 1 <= len(record["decks"]) <= (1 if rules.target is None else len(record["actions"])):
+        raise ValueError(
+            f"decks: {len(record['decks'])} do not go with {len(record['actions'])} deals of actions: there must be one for each"
+        )
+    for key in ("seed", "dealer"):
+        if record[key] is None:
+            raise ValueError(f"{key}=None is not allowed: a record names it")
     decks = record["decks"] if rules.target is not None else record["decks"][0]
     game = Game(rules, record["seed"], decks, record["dealer"], index=record["index"], first_deal=record["first_deal"])
     for number, deal in enumerate(record["actions"]):
@@ -92,6 +99,9 @@ def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
     with Path(path).open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
-                yield json.loads(line)
+                record = json.loads(line)
             except json.JSONDecodeError as error:
                 raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from None
+            if not isinstance(record, dict):
+                raise ValueError(f"{path}, line {number}: not a JSON object but {line.strip()[:40]!r}")
+            yield record

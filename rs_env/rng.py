@@ -9,7 +9,7 @@ SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom num
 from __future__ import annotations
 
 import secrets
-from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -63,8 +63,12 @@ def unit(stream):
 
 def check_seed(seed: int | None) -> int:
     """The seed as a plain int, a fresh one from the operating system for None. Raises ValueError outside 0..2**64-1."""
-    if seed is None:
-        return secrets.randbits(63)
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed={seed!r} is not allowed: seed must be a whole number from 0 to 2**64 - 1, or None")
-    return int(seed)
+    return secrets.randbits(63) if seed is None else check_whole("seed", seed, 0, (1 << 64) - 1)
+
+
+def check_whole(name: str, value: Any, low: int, high: int) -> int:
+    """The value as a plain int. Raises ValueError, naming it, unless it is a whole number in `low` .. `high`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        most = "2**64 - 1" if high == (1 << 64) - 1 else high
+        raise ValueError(f"{name}={value!r} is not allowed: {name} must be a whole number in {low}..{most}")
+    return int(value)

@@ -31,7 +31,6 @@ The complete specification is in ``docs/rules.md``.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +105,7 @@ class Rules:
         self._check_choice("trump_play", TRUMP_PLAY)
         self._check_choice("scoring", SCORING)
         self._check_number("silent_catch", "a number from 0 to 1, or None", lambda x: 0 <= x <= 1)
-        self._check_number("target", "a finite number above 0, or None", lambda x: 0 < x < math.inf)
+        self._check_number("target", f"a number above 0 and at most {_MAX_COUNT}, or None", lambda x: 0 < x <= _MAX_COUNT)
         self._check_integer("max_actions", 1, _MAX_COUNT, optional=True)
         self._check_integer("max_deals", 1, _MAX_COUNT)
         if not isinstance(self.play_on, bool | np.bool):
@@ -132,7 +131,7 @@ class Rules:
         value = getattr(self, field)
         if value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not accept(float(value)):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not accept(value):  # type: ignore[arg-type]
             raise _refusal(field, value, allowed)
         object.__setattr__(self, field, float(value))
 
@@ -187,11 +186,12 @@ class Rules:
     @classmethod
     def preset(cls, name: str, **overrides: Any) -> Rules:
         """A named rule set (see `PRESETS`) with some options changed: ``Rules.preset("schweller", num_players=5)``."""
-        if name not in PRESETS:
+        if not isinstance(name, str) or name not in PRESETS:
             raise _refusal("preset", name, "one of " + ", ".join(map(repr, PRESETS)))
         options = {**PRESETS[name], **overrides}
         if name == "historic" and "ranks" not in overrides:
-            options["ranks"] = 8 if cls.from_dict(overrides).num_players <= 4 else NUM_RANKS
+            few = overrides.get("num_players", cls.num_players) in (2, 3, 4)  # anything wrong with it is refused below
+            options["ranks"] = 8 if few else NUM_RANKS
         return cls.from_dict(options)
 
 

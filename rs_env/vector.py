@@ -180,7 +180,7 @@ class SelfPlayVectorEnv:
 @njit(cache=True, nogil=True)
 def _begin_games(rules, states, seed, policy):
     for i in range(states.shape[0]):
-        engine.begin_game(rules[0], states[i], seed, np.uint64(i))
+        engine.begin_game(states[i], seed, np.uint64(i))
         engine.begin_episode(rules[0], states[i], NOBODY)
         policy[i] = game_key(seed ^ _POLICY_STREAM, np.uint64(i))
 

@@ -70,7 +70,7 @@ def play_games(rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seed:
 @njit(cache=True, nogil=True)
 def _begin(rules, states, seed, indices):
     for g in range(states.shape[0]):
-        engine.begin_game(rules[0], states[g], seed, indices[g])
+        engine.begin_game(states[g], seed, indices[g])
         engine.begin_episode(rules[0], states[g], NOBODY)
 
 

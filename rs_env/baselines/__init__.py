@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rs_env.baselines.agent import Agent, RuleBasedAgent, build
-from rs_env.baselines.rules_of_thumb import choose_by_heuristic, choose_randomly
+from rs_env.baselines.rules_of_thumb import HEURISTIC, RANDOM
 
 __all__ = ["AGENTS", "Agent", "make_agent"]
 
 
 def _random() -> Agent:
     """Any legal action, uniformly."""
-    return RuleBasedAgent("random", choose_randomly)
+    return RuleBasedAgent(RANDOM)
 
 
 def _heuristic() -> Agent:
     """The rules of thumb of `rs_env.baselines.rules_of_thumb`."""
-    return RuleBasedAgent("heuristic", choose_by_heuristic)
+    return RuleBasedAgent(HEURISTIC)
 
 
 AGENTS: dict[str, Callable[..., Agent]] = {"random": _random, "heuristic": _heuristic}

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rs_env.rng import check_seed
+from rs_env.baselines.rules_of_thumb import PLAYERS, act_all
+from rs_env.rng import check_seed, game_key
 from rs_env.view import VIEW
 
 
@@ -25,23 +26,23 @@ class Agent(Protocol):
 
 
 class RuleBasedAgent:
-    """An agent whose choice is one compiled function ``choose(views, stream, actions)``; it draws from `stream` in place."""
+    """An agent of `rs_env.baselines.rules_of_thumb`, by its number there."""
 
-    def __init__(self, name: str, choose: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
-        self.name = name
-        self._choose = choose
+    def __init__(self, player: int) -> None:
+        self.player = player
+        self.name = PLAYERS[player]
         self._stream = np.zeros(1, np.uint64)
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
         """Start the random draws anew from a seed."""
-        self._stream[0] = check_seed(seed)
+        self._stream[0] = game_key(np.uint64(check_seed(seed)), np.uint64(0))
 
     def act(self, views: np.ndarray) -> np.ndarray:
         """One legal action for each view."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
-        self._choose(views, self._stream, actions)
+        act_all(self.player, views, self._stream, actions)
         return actions
 
 

@@ -1,7 +1,7 @@
 """Random play and rules of thumb, compiled.
 
-Each function ``choose(views, stream, actions)`` writes one legal action for each view and draws from the one-element
-`stream` (np.uint64), so that the same stream and views give the same actions.
+A player is a function of a view and a one-element `stream` (np.uint64), from which it draws in place, so that the same stream
+and view give the same action. `RANDOM` and `HEURISTIC` name the players in compiled code, where functions cannot be passed.
 """
 
 from __future__ import annotations
@@ -19,18 +19,32 @@ LOW_TO_BREAK = 0.05  # per rank, the more the likelier the break
 HIGH_TO_KEEP = 0.01  # per rank
 TIE_BREAK = 1e-6
 
+PLAYERS = ("random", "heuristic")
+RANDOM, HEURISTIC = range(len(PLAYERS))
+
 
 @njit(cache=True, nogil=True)
-def choose_randomly(views, stream, actions):
-    """Any legal action, uniformly."""
+def act_all(player, views, stream, actions):
+    """Write the action of the player of this number for each view, all drawing from one stream."""
     for i in range(views.shape[0]):
-        stream[0] = advance(stream[0])
-        legal = views[i].legal
-        actions[i] = nth_member(legal, below(stream[0], popcount(legal)))
+        actions[i] = act(player, views[i], stream)
 
 
-@njit(cache=True, nogil=True)
-def choose_by_heuristic(views, stream, actions):
+@njit
+def act(player, view, stream):
+    """The action of the player of this number."""
+    return by_heuristic(view, stream) if player == HEURISTIC else at_random(view, stream)
+
+
+@njit
+def at_random(view, stream):
+    """Any legal action, uniformly."""
+    stream[0] = advance(stream[0])
+    return nth_member(view.legal, below(stream[0], popcount(view.legal)))
+
+
+@njit
+def by_heuristic(view, stream):
     """Lead from a long suit in which somebody is likely to be void, follow as low as possible, ruff rather than pick up.
 
     A led card that somebody else must pick up costs its leader nothing, so a break is what a lead aims at; and a long suit
@@ -38,11 +52,7 @@ def choose_by_heuristic(views, stream, actions):
     everybody is likely to follow it is high, to keep the lead, since only who leads is safe from picking up. The weights are
     rounded from a random search in games against random players.
     """
-    for i in range(views.shape[0]):
-        if views[i].led < 0:
-            actions[i] = best_lead(views[i], stream)
-        else:
-            actions[i] = best_answer(views[i])
+    return best_lead(view, stream) if view.led < 0 else best_answer(view)
 
 
 @njit

@@ -1,0 +1,69 @@
+"""What the project says about itself: imports, the README, the generated pages."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rs_env
+from rs_env.rules import OPTIONS, PRESETS
+
+ROOT = Path(__file__).parents[1]
+
+
+def python_blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_import_loads_neither_torch_nor_the_compiler() -> None:
+    code = "import sys, rs_env; print([m for m in ('torch', 'numba', 'matplotlib', 'pygame') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_public_names_exist() -> None:
+    for name in rs_env.__all__:
+        assert getattr(rs_env, name) is not None
+    assert set(rs_env.__all__) <= set(dir(rs_env))
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = rs_env.nonsense
+
+
+@pytest.mark.parametrize(("page", "number"), [(page, i) for page in ("README.md", "docs/observation.md") for i in range(len(python_blocks(page)))])
+def test_python_in_the_pages_runs(page: str, number: int) -> None:
+    block = python_blocks(page)[number]
+    if "torch" in block:
+        pytest.importorskip("torch")
+    subprocess.run([sys.executable, "-c", block], cwd=ROOT, check=True, capture_output=True, timeout=120)
+
+
+def test_readme_has_a_quickstart() -> None:
+    assert any("rs_env.env(" in block for block in python_blocks("README.md"))
+
+
+def test_generated_table_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("build", ROOT / "docs" / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    page = build.PAGE.read_text(encoding="utf-8")
+    assert "| `known` |" in page
+    assert build.page_with(page, build.table()) == page
+
+
+def test_rules_page_names_every_option_and_preset() -> None:
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert not [name for name in (*OPTIONS, *PRESETS) if f"`{name}" not in page and f"{name}=" not in page]
+
+
+def test_requirements_have_no_pins_or_upper_bounds() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    for requirement in [*project["dependencies"], *(r for extra in extras for r in extra), project["requires-python"]]:
+        assert not re.search(r"==|<|~=", requirement), requirement
