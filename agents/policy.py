@@ -11,7 +11,7 @@ from numba import njit
 from agents.checkpoint import load_checkpoint
 from agents.networks import PolicyValueNet, sample
 from rs_env.baselines.agent import as_views
-from rs_env.bits import unpack_actions
+from rs_env.bits import address_of, unpack_actions
 from rs_env.cards import NUM_ACTIONS
 from rs_env.observation import encode_view, observation_spec
 from rs_env.rng import check_seed
@@ -63,5 +63,5 @@ def encode_views(views, observation, mask):
     """Write the observations and masks of views to flat int8 arrays, row after row."""
     size = observation.shape[0] // views.shape[0]
     for i in range(views.shape[0]):
-        encode_view(views[i], observation, i * size)
-        unpack_actions(mask, i * NUM_ACTIONS, views[i].legal)
+        encode_view(views[i], address_of(observation), i * size)
+        unpack_actions(address_of(mask), i * NUM_ACTIONS, views[i].legal)

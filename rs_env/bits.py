@@ -106,23 +106,36 @@ def next_seat(seats, seat, num_players):
     return found - num_players if found >= num_players else found
 
 
-def _store_bits(builder, pointer, bits, first, width):
-    """Write bits `first` .. `first + width - 1` as that many bytes of 0 or 1, in one vector store without alignment."""
-    chunk = builder.trunc(builder.lshr(bits, ir.Constant(bits.type, first)), ir.IntType(width))
-    lanes = builder.bitcast(chunk, ir.VectorType(ir.IntType(1), width))
-    lanes = builder.zext(lanes, ir.VectorType(ir.IntType(8), width))
-    target = builder.gep(pointer, [ir.Constant(ir.IntType(64), first)])
-    store = builder.store(lanes, builder.bitcast(target, lanes.type.as_pointer()))
-    store.align = 1
+# Writing rows of bytes. A row is given by the address of its first entry, since Numba would count references to an array in
+# each of the many small functions that write to it. There is no bounds check: who calls must know that the row is long enough.
 
 
-def _unpacker(chunks):
+@intrinsic
+def address_of(typingctx, array):
+    """Address of the first entry of a contiguous array; the array must be kept alive by the caller."""
+
     def codegen(context, builder, signature, args):
-        array_type = signature.args[0]
-        data = context.make_array(array_type)(context, builder, args[0]).data
-        pointer = builder.gep(data, [args[1]])
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.ptrtoint(data, ir.IntType(64))
+
+    return types.uint64(array), codegen
+
+
+def _pointer(builder, address, offset, pointee):
+    return builder.inttoptr(builder.add(address, offset), pointee.as_pointer())
+
+
+def _unpacker(*chunks):
+    """Code that writes, for each (first, width), bits ``first .. first + width - 1`` as bytes of 0 or 1 in one vector store."""
+
+    def codegen(context, builder, signature, args):
+        address, offset, bits = args
         for first, width in chunks:
-            _store_bits(builder, pointer, args[2], first, width)
+            chunk = builder.trunc(builder.lshr(bits, ir.Constant(bits.type, first)), ir.IntType(width))
+            lanes = builder.bitcast(chunk, ir.VectorType(ir.IntType(1), width))
+            lanes = builder.zext(lanes, ir.VectorType(ir.IntType(8), width))
+            place = builder.add(offset, ir.Constant(offset.type, first))
+            builder.store(lanes, _pointer(builder, address, place, lanes.type)).align = 1
         return context.get_dummy_value()
 
     return codegen
@@ -130,33 +143,31 @@ def _unpacker(chunks):
 
 @intrinsic
 def unpack_cards(typingctx, row, offset, cards):
-    """Write a set of cards to the 52 int8 entries of a contiguous array from `offset` on, as zeros and ones.
+    """Write a set of cards as 52 entries of 0 or 1, from entry `offset` of the row on.
 
-    Two overlapping vector stores instead of 52 single ones, so that not a byte beyond is touched. There is no bounds check.
+    Two overlapping vector stores instead of 52 single ones, so that not a byte beyond is touched.
     """
-    return types.void(row, types.int64, types.uint64), _unpacker(((0, 32), (20, 32)))
+    return types.void(types.uint64, types.int64, types.uint64), _unpacker((0, 32), (20, 32))
 
 
 @intrinsic
 def unpack_actions(typingctx, row, offset, actions):
     """The same for a set of actions and 53 entries."""
-    return types.void(row, types.int64, types.uint64), _unpacker(((0, 32), (21, 32)))
+    return types.void(types.uint64, types.int64, types.uint64), _unpacker((0, 32), (21, 32))
 
 
 @intrinsic
 def unpack_byte(typingctx, row, offset, bits):
     """The same for the lowest 8 bits and 8 entries."""
-    return types.void(row, types.int64, types.uint64), _unpacker(((0, 8),))
+    return types.void(types.uint64, types.int64, types.uint64), _unpacker((0, 8))
 
 
 @intrinsic
-def store_word(typingctx, row, offset, word):
-    """Write a uint64 or uint32 as 8 or 4 entries of a contiguous int8 array, lowest byte first, without a bounds check."""
+def store(typingctx, row, offset, value):
+    """Write an integer of any width as that many bytes, lowest first, from byte `offset` of the row on."""
 
     def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        pointer = builder.bitcast(builder.gep(data, [args[1]]), args[2].type.as_pointer())
-        builder.store(args[2], pointer).align = 1
+        builder.store(args[2], _pointer(builder, args[0], args[1], args[2].type)).align = 1
         return context.get_dummy_value()
 
-    return types.void(row, types.int64, word), codegen
+    return types.void(types.uint64, types.int64, value), codegen

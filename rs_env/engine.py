@@ -34,6 +34,7 @@ RULES = np.dtype(
         ("cards", np.int8, (NUM_CARDS,)),  # the same in order, then NO_CARD
         ("silent_catch", np.float64),  # -1: no silent plays
         ("target", np.float64),  # 0: a single deal
+        ("percent_per_action", np.float64),  # 100 / max_actions
         ("max_actions", np.int32),
         ("max_deals", np.int32),
         ("num_players", np.int8),
@@ -115,6 +116,7 @@ def compile_rules(rules: Rules) -> np.ndarray:
     record["silent_catch"] = -1.0 if rules.silent_catch is None else rules.silent_catch
     record["target"] = rules.target or 0.0
     record["max_actions"] = rules.action_limit
+    record["percent_per_action"] = 100 / rules.action_limit
     record["max_deals"] = rules.max_deals
     record["num_players"] = rules.num_players
     record["num_cards"] = len(rules.deck)
@@ -249,7 +251,7 @@ def options(rules, s):
     if rules.plain:
         return playable if playable else PICKUP_BIT
     if playable:
-        return playable | (hand & trumps(s)) if rules.anytime else playable
+        return playable | (hand & trumps(s)) if rules.anytime and s.led != NO_SUIT else playable
     if rules.silent_catch >= 0.0:
         return PICKUP_BIT | hand
     return PICKUP_BIT | (hand & trumps(s)) if rules.ruff else PICKUP_BIT

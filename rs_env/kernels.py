@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from rs_env import engine
-from rs_env.bits import EMPTY, bit, unpack_actions
+from rs_env.bits import EMPTY, address_of, bit, unpack_actions
 from rs_env.cards import PICKUP
 from rs_env.observation import encode, encode_state
 from rs_env.view import fill_view
@@ -66,11 +66,11 @@ def view(states, i, seat, views):
 def observe(rules, states, i, seat, observation, mask):
     """Write a seat's observation and action mask."""
     s = states[i]
-    encode(rules[0], s, np.int64(rules[0].num_players), seat, s.hand[seat], observation, 0)
-    unpack_actions(mask, 0, engine.legal_actions(rules[0], s) if seat == s.turn else EMPTY)
+    encode(rules[0], s, np.int64(rules[0].num_players), seat, s.hand[seat], address_of(observation), 0)
+    unpack_actions(address_of(mask), 0, engine.legal_actions(rules[0], s) if seat == s.turn else EMPTY)
 
 
 @njit(cache=True, nogil=True)
 def global_state(rules, states, i, vector):
     """Write the global state vector."""
-    encode_state(rules[0], states[i], vector, 0)
+    encode_state(rules[0], states[i], address_of(vector), 0)

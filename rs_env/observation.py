@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rs_env.bits import EMPTY, ONE, bit, store_word, unpack_byte, unpack_cards
+from rs_env.bits import EMPTY, ONE, bit, store, unpack_byte, unpack_cards
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_SUITS
 from rs_env.engine import RUNNING, card_played
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 
 OBSERVATION_VERSION = 1
 PERCENT = 100
-_WORD = 8
+WORD = 8
+_RING = np.array([i % n if n else 0 for n in range(MAX_PLAYERS + 1) for i in range(2 * MAX_PLAYERS)], dtype=np.uint8)
+_ROUNDING = 1e-9  # more than the error of a product, less than the distance of 1 percent / (2**31 - 1) to the next one
+_ONE_SUIT = np.array([0, *(1 << (8 * suit) for suit in range(NUM_SUITS))], dtype=np.uint32)  # by suit + 1
 _SUIT_BYTES = np.array([sum((suits >> s & 1) << (8 * s) for s in range(NUM_SUITS)) for suits in range(1 << NUM_SUITS)], dtype=np.uint32)
 
 
@@ -179,16 +182,9 @@ def _members(row: np.ndarray) -> list[int]:
 
 
 # The encoder. It works on any record with the public fields, a state or a view, so that batches need not copy a view first;
-# what is not public (the observer's hand, the legal actions) is passed in. Sections are written in order, in whole words where
-# a section is shorter than a word: what spills over is part of the next section and is written again.
-
-
-@njit(inline="always")
-def put_card(row, offset, card):
-    """Write 52 entries, a one for `card` if it is a card; return the next offset."""
-    unpack_cards(row, offset, EMPTY)
-    row[np.uint64(offset + max(card, 0))] = card >= 0
-    return offset + NUM_CARDS
+# what is not public (the observer's hand, the legal actions) is passed in. A row is an address, see rs_env.bits. Sections are
+# written in order, in whole words where a section is shorter than a word: what spills over is part of the next section and is
+# written again.
 
 
 @njit(inline="always")
@@ -199,73 +195,71 @@ def put_cards(row, offset, cards):
 
 
 @njit(inline="always")
-def put_card_word(words, offset, card):
-    """Write the set of one card, or of none, as one 64-bit word; return the next offset."""
-    words[np.uint64(offset)] = bit(card) if card >= 0 else EMPTY
-    return offset + 1
+def put_card(row, offset, card):
+    """The same for one card, or none if it is negative."""
+    unpack_cards(row, offset, EMPTY)
+    store(row, offset + max(card, 0), np.uint8(card >= 0))
+    return offset + NUM_CARDS
 
 
 @njit(inline="always")
-def put_cards_word(words, offset, cards):
-    """Write a set of cards as one 64-bit word; return the next offset."""
-    words[np.uint64(offset)] = cards
-    return offset + 1
+def put_cards_word(row, offset, cards):
+    """Write a set of cards as one 64-bit word; return the next offset, in bytes."""
+    store(row, offset, cards)
+    return offset + WORD
 
 
 @njit(inline="always")
-def _after(seat, n):
-    """The next seat clockwise, unsigned, which spares Numba's check for negative indices."""
-    following = np.uint64(seat) + np.uint64(1)
-    return following if following < np.uint64(n) else np.uint64(0)
+def put_card_word(row, offset, card):
+    """The same for one card, or none if it is negative."""
+    store(row, offset, bit(card) if card >= 0 else EMPTY)
+    return offset + WORD
+
+
+@njit(inline="always")
+def _clockwise(n, seat, i):
+    """The seat `i` places to the left of `seat`, unsigned and from a table: no branch, no check for negative indices."""
+    return _RING[np.uint64((n << 4) + seat + i)]
 
 
 @njit(inline="always")
 def _encode_public_sets(public, n, seat, row, offset, put_one, put_set, first_other):
     """Write the sections ``trick``, ``dead`` and ``known``, the last from relative seat `first_other` (0 or 1) on."""
-    other = np.uint64(seat)
-    for _ in range(n):
-        offset = put_one(row, offset, card_played(public.played, other))
-        other = _after(other, n)
+    for i in range(n):
+        offset = put_one(row, offset, card_played(public.played, _clockwise(n, seat, i)))
     offset = put_set(row, offset, public.dead)
-    other = np.uint64(seat) if first_other == 0 else _after(seat, n)
-    for _ in range(n - first_other):
-        offset = put_set(row, offset, public.known[other])
-        other = _after(other, n)
+    for i in range(first_other, n):
+        offset = put_set(row, offset, public.known[_clockwise(n, seat, i)])
     return offset
 
 
 @njit(inline="always")
 def encode_counts(rules, public, n, seat, row, offset, first_other):
     """Write the sections from ``excluded`` on, all that is not a set of cards."""
-    other = np.uint64(seat) if first_other == 0 else _after(seat, n)
-    for _ in range(n - first_other):
-        store_word(row, offset, _SUIT_BYTES[public.excluded[other]])
+    for i in range(first_other, n):
+        store(row, offset, _SUIT_BYTES[public.excluded[_clockwise(n, seat, i)]])
         offset += NUM_SUITS
-        other = _after(other, n)
-    other = np.uint64(seat)
-    for _ in range(n):
-        row[np.uint64(offset)] = public.hand_size[other]
-        offset += 1
-        other = _after(other, n)
+    for i in range(n):
+        store(row, offset + i, public.hand_size[_clockwise(n, seat, i)])
+    offset += n
     ring = np.uint64(public.still_in)
     unpack_byte(row, offset, (ring | ring << np.uint64(n)) >> np.uint64(seat))
     offset += n
     places_on = np.int64(public.leader) - np.int64(seat)
     places_on += n if places_on < 0 else 0
-    store_word(row, offset, ONE << np.uint64(places_on << 3))
+    store(row, offset, ONE << np.uint64(places_on << 3))
     offset += n
-    store_word(row, offset + 3 * NUM_SUITS + 1 + n - _WORD, EMPTY)  # totals of a single deal, and what is written now
-    for suit in (public.led, public.trump, public.barred):
-        store_word(row, offset, _SUIT_BYTES[np.uint8(1 << suit if suit >= 0 else 0)])
-        offset += NUM_SUITS
-    row[np.uint64(offset)] = PERCENT * np.int64(public.actions) // rules.max_actions
+    store(row, offset + 3 * NUM_SUITS + 1 + n - WORD, EMPTY)  # totals of a single deal, and what is written now
+    store(row, offset, _ONE_SUIT[np.uint8(public.led + 1)])
+    store(row, offset + NUM_SUITS, _ONE_SUIT[np.uint8(public.trump + 1)])
+    store(row, offset + 2 * NUM_SUITS, _ONE_SUIT[np.uint8(public.barred + 1)])
+    offset += 3 * NUM_SUITS
+    store(row, offset, np.int8(public.actions * rules.percent_per_action + _ROUNDING))
     offset += 1
     if rules.target > 0.0:
-        other = np.uint64(seat)
-        for _ in range(n):
-            row[np.uint64(offset)] = min(PERCENT, np.int64(PERCENT * public.totals[other] / rules.target))
-            offset += 1
-            other = _after(other, n)
+        for i in range(n):
+            total = public.totals[_clockwise(n, seat, i)]
+            store(row, offset + i, np.int8(min(PERCENT, np.int64(PERCENT * total / rules.target))))
 
 
 @njit(inline="always")
@@ -277,7 +271,7 @@ def encode_sets(public, n, seat, hand, row, offset, put_one, put_set):
 
 @njit(inline="always")
 def encode(rules, public, n, seat, hand, row, offset):
-    """Write a seat's observation to the entries of a contiguous int8 array from `offset` on.
+    """Write a seat's observation from entry `offset` of a row of int8 on.
 
     public: a state or a view, of which only public fields are read. n: number of players. hand: the seat's cards.
     """
@@ -296,7 +290,7 @@ def encode_state(rules, s, row, offset):
     """Write the global state."""
     n = np.int64(rules.num_players)
     for seat in range(n):
-        row[offset + seat] = s.status == RUNNING and s.turn == seat
+        store(row, offset + seat, np.uint8(s.status == RUNNING and s.turn == seat))
     offset += n
     for seat in range(n):
         offset = put_cards(row, offset, s.hand[seat])

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rs_env.bits import store
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS
-from rs_env.observation import encode_counts, encode_sets, observation_spec, put_card_word, put_cards_word
-
-_WORD = 8
+from rs_env.observation import WORD, encode_counts, encode_sets, observation_spec, put_card_word, put_cards_word
 
 
 def num_sets(num_players: int) -> int:
@@ -26,7 +25,7 @@ def num_sets(num_players: int) -> int:
 def packed_size(num_players: int) -> int:
     """Number of words W of a packed observation."""
     counts = observation_spec(num_players).size - NUM_CARDS * num_sets(num_players)
-    return num_sets(num_players) + 1 + -(-counts // _WORD)
+    return num_sets(num_players) + 1 + -(-counts // WORD)
 
 
 def unpack(packed: Any, num_players: int) -> tuple[Any, Any]:
@@ -55,8 +54,8 @@ def unpack(packed: Any, num_players: int) -> tuple[Any, Any]:
 
 
 @njit(inline="always")
-def encode_packed(rules, public, n, seat, hand, legal, words, entries, offset):
-    """Write a row from word `offset` on; `words` (uint64) and `entries` (int8) are flat views of the same memory."""
-    offset = encode_sets(public, n, seat, hand, words, offset, put_card_word, put_cards_word)
-    words[offset] = legal
-    encode_counts(rules, public, n, seat, entries, (offset + 1) * _WORD, 1)
+def encode_packed(rules, public, n, seat, hand, legal, row, offset):
+    """Write a packed observation from byte `offset` of a row on; the arguments are those of `rs_env.observation.encode`."""
+    offset = encode_sets(public, n, seat, hand, row, offset, put_card_word, put_cards_word)
+    store(row, offset, legal)
+    encode_counts(rules, public, n, seat, row, offset + WORD, 1)

@@ -19,7 +19,7 @@ from rs_env import engine
 from rs_env.aec import ActionSpace
 from rs_env.baselines.agent import Agent, RuleBasedAgent
 from rs_env.baselines.rules_of_thumb import RANDOM, act
-from rs_env.bits import EMPTY, bit, lowest, unpack_actions, without_lowest
+from rs_env.bits import EMPTY, address_of, bit, lowest, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, PICKUP
 from rs_env.engine import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.game import IllegalActionError
@@ -280,13 +280,13 @@ def _observe(rules, states, learner, observation):
     n = np.int64(rules[0].num_players)
     size = observation.shape[0] // states.shape[0]
     for i in range(states.shape[0]):
-        encode(rules[0], states[i], n, learner, states[i].hand[learner], observation, i * size)
+        encode(rules[0], states[i], n, learner, states[i].hand[learner], address_of(observation), i * size)
 
 
 @njit(cache=True, nogil=True)
 def _unpack_masks(legal, mask):
     for i in range(legal.shape[0]):
-        unpack_actions(mask, i * NUM_ACTIONS, legal[i])
+        unpack_actions(address_of(mask), i * NUM_ACTIONS, legal[i])
 
 
 @njit(cache=True, nogil=True)

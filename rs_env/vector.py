@@ -12,13 +12,13 @@ from gymnasium.vector import AutoresetMode
 from numba import njit
 
 from rs_env import engine
-from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, unpack_actions, without_lowest
+from rs_env.bits import EMPTY, PICKUP_BIT, address_of, bit, lowest, nth_member, popcount, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, members
 from rs_env.engine import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.game import IllegalActionError
 from rs_env.observation import encode, observation_spec
 from rs_env.packing import encode_packed, packed_size
-from rs_env.rng import advance, below, check_seed, game_key
+from rs_env.rng import advance, below, check_seed, check_whole, game_key
 from rs_env.rules import Rules, as_rules
 
 _POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
@@ -69,12 +69,9 @@ class SelfPlayVectorEnv:
         skip_forced: bool = False,
         packed: bool = False,
     ) -> None:
-        for name, value in (("num_envs", num_envs), ("num_threads", 1 if num_threads is None else num_threads)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name}={value!r} is not allowed: {name} must be a whole number of at least 1")
-        self.num_envs = int(num_envs)
+        self.num_envs = check_whole("num_envs", num_envs, 1, (1 << 31) - 1)
+        self.num_threads = min(1 if num_threads is None else check_whole("num_threads", num_threads, 1, 1024), self.num_envs)
         self.rules = as_rules(rules)
-        self.num_threads = min(int(num_threads or 1), self.num_envs)
         self.skip_forced = bool(skip_forced)
         self.packed = bool(packed)
         self.spec = observation_spec(self.rules.num_players)
@@ -122,8 +119,19 @@ class SelfPlayVectorEnv:
     def random_actions(self, out: np.ndarray | None = None) -> np.ndarray:
         """A uniformly random legal action for each game, int64 (B,), drawn inside the engine; written to `out` if given."""
         out = self._actions if out is None else out
+        if not isinstance(out, np.ndarray) or out.shape != (self.num_envs,) or out.dtype != np.int64:
+            raise ValueError(f"out={out!r} is not allowed: it must be an int64 array of shape ({self.num_envs},)")
         _random_actions(self._legal, self._policy, out)
         return out
+
+    def play_randomly(self, steps: int, out: Batch | None = None) -> Batch:
+        """Take `steps` random legal actions in each game inside the engine, then show them; for warm-up and measurements.
+
+        Forced turns count as steps, also with `skip_forced`. The batch says nothing of the episodes that ended meanwhile.
+        """
+        check_whole("steps", steps, 0, (1 << 31) - 1)
+        self._in_threads(_play_randomly, self._compiled, self.states, self._policy, steps)
+        return self._run(False, out)
 
     def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
         """Put all games into the given states (a copy of ``vec.states``) and show them."""
@@ -154,18 +162,20 @@ class SelfPlayVectorEnv:
     def _run(self, act: bool, out: Batch | None) -> Batch:
         """Step the games if `act`, then show them; in threads if there are several."""
         batch = self._batch if out is None else self._fitting(out)
-        shown = batch.observation.reshape(-1)
-        buffers: tuple[np.ndarray, ...] = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
-        if batch.action_mask is None:
-            kernel, buffers = _run_packed, (shown.view(np.uint64), shown.view(np.int8), *buffers)
-        else:
-            kernel, buffers = _run_plain, (shown, batch.action_mask.reshape(-1), *buffers)
-        arguments: tuple[Any, ...] = (self._compiled, self.states, self._actions, self._legal, act, self.skip_forced, *buffers)
+        for array in (batch.rewards, batch.terminated, batch.truncated):
+            array.fill(0)  # games write here only where an episode ends
+        mask = batch.observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
+        rows = (batch.observation.view(np.int8), batch.observation.strides[0], mask.view(np.int8))
+        flags = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
+        self._in_threads(_run, self._compiled, self.states, self._actions, self._legal, act, self.skip_forced, self.packed, *rows, *flags)
+        return batch
+
+    def _in_threads(self, kernel: Any, *arguments: Any) -> None:
+        """Call ``kernel(first, last, *arguments)`` for each thread's share of the games."""
         waiting = [self._pool.submit(kernel, *chunk, *arguments) for chunk in self._chunks[1:]] if self._pool else []
         kernel(*self._chunks[0], *arguments)
         for future in waiting:
             future.result()
-        return batch
 
     def _fitting(self, out: Batch) -> Batch:
         for field in fields(Batch):
@@ -209,56 +219,68 @@ def _random_actions(legal, policy, out):
         out[i] = nth_member(legal[i], below(policy[i], popcount(legal[i])))
 
 
+@njit(cache=True, nogil=True)
+def _play_randomly(first, last, rules_array, states, policy, steps):
+    """Game after game, which keeps a game in the fastest memory; the pickup, known without a draw, has its own short way."""
+    rules = rules_array[0]
+    for i in range(first, last):
+        s = states[i]
+        stream = policy[i]
+        for _ in range(steps):
+            options = engine.options(rules, s)
+            if options == PICKUP_BIT:
+                engine.step_pickup(rules, s)
+            else:
+                stream = advance(stream)
+                engine.step(rules, s, nth_member(options, below(stream, popcount(options))))
+            if s.status != RUNNING:
+                engine.next_deck(rules, s)
+                engine.begin_episode(rules, s, NOBODY)
+        policy[i] = stream
+
+
 @njit(inline="always")
-def _advance(rules, s, action, skip_forced, rewards, terminated, truncated, i):
-    """Take an action, and forced ones after it; at the end write the outcome and start the next episode."""
+def _advance(rules, s, action, skip_forced):
+    """Take an action, and forced ones after it."""
     engine.step(rules, s, action)
     while skip_forced and s.status == RUNNING:
-        legal = engine.legal_actions(rules, s)
+        legal = engine.options(rules, s)
         if without_lowest(legal) != EMPTY:
             break
         engine.step(rules, s, lowest(legal))
+
+
+@njit
+def _finish(rules, s, rewards, terminated, truncated, i):
+    """Write the outcome of an episode that has ended and start the next one."""
     terminated[i] = s.status == TERMINATED
     truncated[i] = s.status == TRUNCATED
     for seat in range(rules.num_players):
-        rewards[i, seat] = 0.0
-    if s.status != RUNNING:
-        for seat in range(rules.num_players):
-            rewards[i, seat] = engine.reward(rules, s, seat)
-        engine.next_deck(rules, s)
-        engine.begin_episode(rules, s, NOBODY)
+        rewards[i, seat] = engine.reward(rules, s, seat)
+    engine.next_deck(rules, s)
+    engine.begin_episode(rules, s, NOBODY)
 
 
 @njit(cache=True, nogil=True)
-def _run_plain(
-    first, last, rules_array, states, actions, legal, act, skip_forced, observation, mask, current_player, rewards, terminated, truncated
-):
+def _run(
+    first, last, rules_array, states, actions, legal, act, skip_forced, packed,
+    observation, width, mask, current_player, rewards, terminated, truncated,
+):  # fmt: skip
+    """Step the games if `act`, then show them: rows of `width` bytes of observation, and masks unless `packed`."""
     rules = rules_array[0]
     n = np.int64(rules.num_players)
-    size = observation.shape[0] // states.shape[0]
+    row, mask_row = address_of(observation), address_of(mask)
     for i in range(first, last):
         s = states[i]
         if act:
-            _advance(rules, s, actions[i], skip_forced, rewards, terminated, truncated, i)
-        options = engine.legal_actions(rules, s)
-        encode(rules, s, n, s.turn, s.hand[s.turn], observation, i * size)
-        unpack_actions(mask, i * NUM_ACTIONS, options)
-        legal[i] = options
-        current_player[i] = s.turn
-
-
-@njit(cache=True, nogil=True)
-def _run_packed(
-    first, last, rules_array, states, actions, legal, act, skip_forced, words, entries, current_player, rewards, terminated, truncated
-):
-    rules = rules_array[0]
-    n = np.int64(rules.num_players)
-    width = words.shape[0] // states.shape[0]
-    for i in range(first, last):
-        s = states[i]
-        if act:
-            _advance(rules, s, actions[i], skip_forced, rewards, terminated, truncated, i)
-        options = engine.legal_actions(rules, s)
-        encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, words, entries, i * width)
+            _advance(rules, s, actions[i], skip_forced)
+            if s.status != RUNNING:
+                _finish(rules, s, rewards, terminated, truncated, i)
+        options = engine.options(rules, s)
+        if packed:
+            encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, row, i * width)
+        else:
+            encode(rules, s, n, s.turn, s.hand[s.turn], row, i * width)
+            unpack_actions(mask_row, i * NUM_ACTIONS, options)
         legal[i] = options
         current_player[i] = s.turn

@@ -107,7 +107,7 @@ class ReferenceGame:
         hand = self.hands[self.turn]
         if not self.trick:
             return [card for card in hand if suit_of(card) != self.barred]
-        if self.led_suit not in map(suit_of, hand):
+        if all(suit_of(card) != self.led_suit for card in hand):
             return self._legal_when_void(hand)
         anytime_trump = self.trump if self.rules.trump_play == "anytime" else None
         return [card for card in hand if suit_of(card) in (self.led_suit, anytime_trump)]

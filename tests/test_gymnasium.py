@@ -169,7 +169,9 @@ def test_a_rule_set_without_decisions_is_told() -> None:
         env.reset(seed=0)
 
 
-@pytest.mark.parametrize("opponents", ["random", "heuristic", ["heuristic", "random", "heuristic"], ["heuristic", LowestCard(), "random"]], ids=str)
+@pytest.mark.parametrize(
+    "opponents", ["random", "heuristic", ["heuristic", "random", "heuristic"], ["heuristic", LowestCard(), "random"]], ids=str
+)
 @pytest.mark.parametrize("illegal_action", ["penalise", "random"])
 @pytest.mark.parametrize("skip_forced", [False, True])
 def test_vector_environment_is_gymnasiums_own_of_single_ones(opponents: object, illegal_action: str, skip_forced: bool) -> None:

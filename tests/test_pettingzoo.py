@@ -216,10 +216,12 @@ def test_harm_to_what_was_handed_out_does_none(make: Callable[..., AECEnv], harm
     for _ in range(40):
         action = rng.choice(legal_of(untouched))
         seen, _, _, _, info = env.last()
-        for mask_holder in (seen, info):
-            mask_holder["action_mask"][:] = 0
-            if harm == "deleted":
-                del mask_holder["action_mask"]
+        seen["action_mask"][:] = 0
+        assert info["action_mask"].any()
+        info["action_mask"][:] = 0
+        assert env.observe(env.agent_selection)["action_mask"].any()
+        if harm == "deleted":
+            del seen["action_mask"], info["action_mask"]
         env.step(action)
         untouched.step(action)
     assert not any(env.terminations.values())

@@ -34,7 +34,9 @@ def test_public_names_exist() -> None:
         _ = rs_env.nonsense
 
 
-@pytest.mark.parametrize(("page", "number"), [(page, i) for page in ("README.md", "docs/observation.md") for i in range(len(python_blocks(page)))])
+@pytest.mark.parametrize(
+    ("page", "number"), [(page, i) for page in ("README.md", "docs/observation.md") for i in range(len(python_blocks(page)))]
+)
 def test_python_in_the_pages_runs(page: str, number: int) -> None:
     block = python_blocks(page)[number]
     if "torch" in block:

@@ -61,7 +61,7 @@ def test_engine_adds_up_places_exactly(num_players: int) -> None:
     # Places are worth thirds, fifths and so on. Added up in floating point in another order these give another total, so that
     # a match at its target would go on, or equal totals would not share the reward.
     events: Counter[str] = Counter()
-    rules = {"scoring": "places", "play_on": True, "going_out": "immediate", "hand_size": 2, "max_actions": 10}
+    rules: dict[str, Any] = {"scoring": "places", "play_on": True, "going_out": "immediate", "hand_size": 2, "max_actions": 10}
     for seed in range(150):
         target = (1, 1.5, 2, 3)[seed % 4]
         compare_game(Rules(num_players=num_players, target=target, max_deals=6, **rules), seed, "any", events)
@@ -241,7 +241,7 @@ def _when_laid(before: Before, card: int, silent: bool, reference: ReferenceGame
         "ruff": off_suit_trump and rules.trump_play == "ruff",
         "anytime trump": off_suit_trump and rules.trump_play == "anytime",
         "trick won by a trump of another suit": completed and before.led_suit != before.trump and before.trump in trumped,
-        "barred lead": before.barred in map(suit_of, before.hand),
+        "barred lead": any(suit_of(other) == before.barred for other in before.hand),
         "trick won by one who is out": completed and not deal_over and reference.events[-1].seat in reference.out,
         "play went on with a mid-trick exit": immediate and last_card and not full and not deal_over,
         "deal ended with a full trick on the table": immediate and last_card and full and deal_over,

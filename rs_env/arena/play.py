@@ -53,8 +53,12 @@ def play_games(rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seed:
             mine = running[movers == number]
             if len(mine):
                 _view(compiled, states, mine, views)
-                actions = agent.act(views[: len(mine)])
-                wrong = _step(compiled, states, mine, np.asarray(actions, np.int64), lengths)
+                actions = np.asarray(agent.act(views[: len(mine)]))
+                if actions.shape != mine.shape or actions.dtype.kind not in "iu":
+                    raise ValueError(
+                        f"agent {agent.name!r} gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {mine.shape}"
+                    )
+                wrong = _step(compiled, states, mine, actions.astype(np.int64), lengths)
                 if wrong >= 0:
                     raise ValueError(f"agent {agent.name!r} chose the illegal action {actions[wrong]}")
         running = running[states["status"][running] == RUNNING]
