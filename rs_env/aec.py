@@ -225,7 +225,18 @@ class _DirectAccess:
 
 
 class _TerminateIllegal(_DirectAccess, wrappers.TerminateIllegalWrapper):
-    pass
+    """PettingZoo's wrapper, with what is no action at all treated like any illegal one, and no mask left in `infos` afterwards."""
+
+    def step(self, action: int | None) -> None:
+        if action is not None and not self._may_be_legal(action) and not self.terminations[self.agent_selection]:
+            action = self.infos[self.agent_selection]["action_mask"].argmin()  # 53 actions are never all legal
+        super().step(action)
+        if self._terminated:
+            for agent in self.agents:
+                self.infos[agent]["action_mask"] = new_mask()
+
+    def _may_be_legal(self, action: object) -> bool:
+        return isinstance(action, int | np.integer) and not isinstance(action, bool) and bool(0 <= action < NUM_ACTIONS)
 
 
 class _OrderEnforcing(_DirectAccess, wrappers.OrderEnforcingWrapper):
