@@ -100,7 +100,7 @@ class TrainConfig:
     seed: int = 1
     """Of decks, exploration and the network's first weights."""
     threads: int = 2
-    """Threads of the games and of PyTorch."""
+    """Threads of PyTorch; the games take so little time that one is enough for them."""
     checkpoint_every: int = 25
     """Iterations between two checkpoints; one is always written at the end and at Ctrl-C."""
     network: NetworkConfig = field(default_factory=NetworkConfig)

@@ -17,7 +17,7 @@ from agents.networks import PolicyValueNet, entropy, sample
 from agents.rollout import Rollout, advantages_by_seat
 from rs_env import SelfPlayVectorEnv
 from rs_env.cards import NUM_ACTIONS
-from rs_env.engine import STATE
+from rs_env.state import STATE
 
 LOWEST_LEARNING_RATE = 0.1  # of the first
 
@@ -36,7 +36,7 @@ class PPO:
             torch.manual_seed(config.seed)
             self.network = PolicyValueNet(config.rules.num_players, config.network.hidden, config.network.layers)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.ppo.learning_rate, eps=1e-5)
-        self.env = SelfPlayVectorEnv(config.ppo.num_envs, config.rules, config.seed, config.threads, skip_forced=True)
+        self.env = SelfPlayVectorEnv(config.ppo.num_envs, config.rules, config.seed, skip_forced=True)
         self.batch = self.env.reset(config.seed)
         n = config.rules.num_players
         self.rollout = Rollout.empty(config.ppo.steps, config.ppo.num_envs, n, self.env.spec.size, NUM_ACTIONS)

@@ -1,8 +1,8 @@
-"""The rules, written once: deal, legal actions, step, scores.
+"""The rules, written once: deal, legal actions, step. What a deal is worth is in `rs_env.scoring`.
 
-A game is one record of dtype `STATE`, a batch is an array of them, and every function here is scalar code on one record,
-compiled by Numba. Nothing allocates, nothing knows about Python objects, and all chance comes from the record itself.
-`RULES` is the compiled form of `rs_env.rules.Rules`; ``docs/rules.md`` is the text that this code follows, section by section.
+Every function here is scalar code on one record of `rs_env.state`, compiled by Numba. Nothing allocates, nothing knows about
+Python objects, and all chance comes from the record itself. ``docs/rules.md`` is the text that this code follows, section by
+section.
 
 Words: a player is *in* until out for good; *pending* are the seats that have yet to play to the trick; a *leaver* has
 played the last card to a trick that is not yet complete.
@@ -10,127 +10,23 @@ played the last card to a trick that is not yet complete.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numba import njit
 
 from rs_env.bits import ALL_CARDS, EMPTY, PICKUP_BIT, SUIT_SETS, bit, highest, lowest, next_seat, popcount, suit_set
-from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP, SUIT_NAMES, set_of, suit_of
+from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP, suit_of
 from rs_env.rng import CHANCE, DEALER, DECK, advance, below, deal_stream, game_key, unit
-from rs_env.rules import MAX_PLAYERS, SCORING, Rules
+from rs_env.rules import MAX_PLAYERS
+from rs_env.scoring import add_scores
+from rs_env.state import LAST_DEALT, NO_CARD, NO_SUIT, NOBODY, NOTHING_PLAYED, RUNNING, TERMINATED, TRUNCATED
 
-RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
-WIN, PLACES, CARDS, FACE, PARLETT = range(len(SCORING))
-NO_TRUMP, LAST_DEALT = -1, 4
-NOBODY = NO_CARD = NO_SUIT = -1
-NOTHING_PLAYED = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _EACH_BYTE = np.uint64(0x0101_0101_0101_0101)
 _HIGH_BITS = np.uint64(0x8080_8080_8080_8080)
-
-RULES = np.dtype(
-    [
-        ("deck", np.uint64),  # the cards in play, as a set
-        ("cards", np.int8, (NUM_CARDS,)),  # the same in order, then NO_CARD
-        ("silent_catch", np.float64),  # -1: no silent plays
-        ("target", np.float64),  # 0: a single deal
-        ("percent_per_action", np.float64),  # 100 / max_actions
-        ("max_actions", np.int32),
-        ("max_deals", np.int32),
-        ("num_players", np.int8),
-        ("num_cards", np.int8),
-        ("trump", np.int8),  # a suit, NO_TRUMP or LAST_DEALT
-        ("scoring", np.int8),  # index in SCORING
-        ("immediate", np.bool_),  # going_out
-        ("void_takes", np.bool_),  # broken_exit
-        ("play_on", np.bool_),
-        ("bar_suit", np.bool_),  # lead_after_pickup
-        ("ruff", np.bool_),  # void players may trump
-        ("anytime", np.bool_),  # players who could follow may trump
-        ("plain", np.bool_),  # no trumps and no silent plays: what is played to a lead follows it
-    ],
-    align=True,
-)
-
-# What everybody knows; part of every state and of every view.
-PUBLIC_FIELDS = [
-    ("trick", np.uint64),
-    ("dead", np.uint64),
-    ("played", np.uint64),  # each seat's card in the trick, a byte each, or NO_CARD; see card_played
-    ("excluded", np.uint8, (MAX_PLAYERS,)),  # suits in which the seat has once been void, as a set
-    ("hand_size", np.int8, (MAX_PLAYERS,)),
-    ("actions", np.int32),  # of this deal
-    ("deals_done", np.int32),  # of this match
-    ("turn", np.uint8),  # the seat to act
-    ("leader", np.uint8),
-    ("led", np.int8),  # suit, or NO_SUIT before the lead
-    ("barred", np.int8),  # suit that may not be led now, or NO_SUIT
-    ("trump", np.int8),  # suit of this deal, or NO_SUIT
-    ("pending", np.uint8),  # seats that have yet to play to the trick, as a set
-    ("still_in", np.uint8),  # seats not out for good, as a set
-    ("leavers", np.uint8),  # seats whose last card lies in the trick, with going_out="completed_trick", as a set
-    ("num_out", np.int8),
-    ("status", np.int8),  # RUNNING, TERMINATED or TRUNCATED
-    ("dealer", np.uint8),
-    ("num_dead", np.int8),  # length of dead_order
-    ("known", np.uint64, (MAX_PLAYERS,)),  # cards in hand that everybody has seen there
-    ("out", np.int8, (MAX_PLAYERS,)),  # seats out for good, best place first, then NOBODY
-    ("totals", np.float64, (MAX_PLAYERS,)),  # of this match
-    ("dead_order", np.int8, (NUM_CARDS,)),  # oldest first; kept under the silent rule only
-]
-
-STATE = np.dtype(
-    [
-        # First what most steps touch: one cache line of 64 bytes, one of known cards, one of hands. All in all there are six.
-        *PUBLIC_FIELDS[:-4],
-        ("deal", np.int32),  # number of the deck: 0, 1, ... over all episodes of the game
-        PUBLIC_FIELDS[-4],
-        ("hand", np.uint64, (MAX_PLAYERS,)),
-        ("key", np.uint64),  # names the game's decks, see rs_env.rng
-        ("chance", np.uint64),  # stream of noticed silent plays
-        *PUBLIC_FIELDS[-3:],
-        ("deck", np.int8, (NUM_CARDS,)),  # in dealing order, then NO_CARD
-    ],
-    align=True,
-)
-
 # By suit + 1: the cards that a led suit lets follow, and those that a barred suit keeps from being led.
 _FOLLOWS = np.array([ALL_CARDS, *SUIT_SETS], dtype=np.uint64)
 _BARRED = np.array([EMPTY, *SUIT_SETS], dtype=np.uint64)
 
 _SUITS = np.array([suit_of(card) for card in range(NUM_CARDS)], dtype=np.int8)
-
-_FACE_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 3, 4, 11], dtype=np.int64)
-_PARLETT_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 1], dtype=np.int64)
-
-
-@cache
-def compile_rules(rules: Rules) -> np.ndarray:
-    """The rule set as a read-only array of one `RULES` record, as the compiled functions take it."""
-    record = np.zeros(1, RULES)
-    trumps = {"none": NO_TRUMP, "last_dealt": LAST_DEALT, **{name: suit for suit, name in enumerate(SUIT_NAMES)}}
-    with_trump = rules.trump != "none"
-    record["deck"] = set_of(rules.deck)
-    record["cards"] = NO_CARD
-    record["cards"][0, : len(rules.deck)] = rules.deck
-    record["silent_catch"] = -1.0 if rules.silent_catch is None else rules.silent_catch
-    record["target"] = rules.target or 0.0
-    record["max_actions"] = rules.action_limit
-    record["percent_per_action"] = 100 / rules.action_limit
-    record["max_deals"] = rules.max_deals
-    record["num_players"] = rules.num_players
-    record["num_cards"] = len(rules.deck)
-    record["trump"] = trumps[rules.trump]
-    record["scoring"] = SCORING.index(rules.scoring)
-    record["immediate"] = rules.going_out == "immediate"
-    record["void_takes"] = rules.broken_exit == "void"
-    record["play_on"] = rules.play_on
-    record["bar_suit"] = rules.lead_after_pickup == "other_suit"
-    record["ruff"] = with_trump and rules.trump_play == "ruff"
-    record["anytime"] = with_trump and rules.trump_play == "anytime"
-    record["plain"] = not with_trump and rules.silent_catch is None
-    record.flags.writeable = False
-    return record
 
 
 # Deal
@@ -423,7 +319,7 @@ def notice_silent_play(rules, s, card):
         take(s, seat, drawn)
 
 
-# End and scores
+# End
 
 
 @njit
@@ -433,11 +329,7 @@ def end_deal(rules, s, status):
         s.status = status
         return
     s.deals_done += 1
-    highest_total = 0.0
-    for seat in range(rules.num_players):
-        s.totals[seat] = exact(rules, s.totals[seat] + deal_score(rules, s, seat))
-        highest_total = max(highest_total, s.totals[seat])
-    if highest_total >= rules.target:
+    if add_scores(rules, s) >= rules.target:
         s.status = TERMINATED
     elif s.deals_done >= rules.max_deals:
         s.status = TRUNCATED
@@ -448,94 +340,7 @@ def end_deal(rules, s, status):
         deal_out(rules, s)
 
 
-@njit
-def exact(rules, total):
-    """The float nearest to a total that is a sum of scores.
-
-    Scores for places are multiples of 1 / 2(n - 1); added up in floating point, equal totals could differ in the last bit, and
-    a total at the target could lie below it.
-    """
-    unit = 2.0 * (rules.num_players - 1)
-    return np.round(total * unit) / unit if rules.scoring == PLACES else total
-
-
 @njit(inline="always")
 def next_deck(rules, s):
     """Go on to the game's next deck."""
     s.deal += 1
-
-
-@njit(inline="always")
-def low_is_good(rules):
-    return rules.scoring == CARDS or rules.scoring == FACE
-
-
-@njit
-def deal_score(rules, s, seat):
-    """Score of a seat by the hands as they are, as at the end of a deal."""
-    scoring = rules.scoring
-    if scoring == CARDS:
-        return float(s.hand_size[seat])
-    if scoring == FACE:
-        return card_values(s.hand[seat], _FACE_VALUES)
-    if scoring == PLACES:
-        return (rules.num_players - place(rules, s, seat)) / (rules.num_players - 1)
-    if s.num_out == 0 or s.out[0] != seat:
-        return 0.0
-    if scoring == WIN:
-        return 1.0
-    total = 0.0
-    for other in range(rules.num_players):
-        total += card_values(s.hand[other], _PARLETT_VALUES)
-    return total
-
-
-@njit
-def card_values(cards, values):
-    total = 0.0
-    for card in range(NUM_CARDS):
-        if cards & bit(card):
-            total += values[card % NUM_RANKS]
-    return total
-
-
-@njit
-def place(rules, s, seat):
-    """Place of a seat, 1 being best; who is not out ranks by cards in hand, equals sharing their places."""
-    for i in range(s.num_out):
-        if s.out[i] == seat:
-            return i + 1.0
-    count = s.hand_size[seat]
-    ahead, equal = np.int64(s.num_out), np.int64(0)
-    for other in range(rules.num_players):
-        if s.still_in >> other & 1:
-            ahead += s.hand_size[other] < count
-            equal += s.hand_size[other] == count
-    return ahead + (equal + 1) / 2
-
-
-@njit(cache=True, nogil=True)
-def score(rules, s, seat):
-    """Score of a seat: of the deal once it is over (before that 0), or the running total of a match."""
-    if rules.target > 0.0:
-        return s.totals[seat]
-    return deal_score(rules, s, seat) if s.status != RUNNING else 0.0
-
-
-@njit(cache=True, nogil=True)
-def reward(rules, s, seat):
-    """Reward of a seat: 0 while the game runs; then its score, negative where low is good, or its share of the match."""
-    if s.status == RUNNING:
-        return 0.0
-    if rules.target == 0.0:
-        value = deal_score(rules, s, seat)
-        return 0.0 - value if low_is_good(rules) else value
-    if s.status == TRUNCATED:
-        return 0.0
-    sign = -1.0 if low_is_good(rules) else 1.0
-    equals = 0
-    for other in range(rules.num_players):
-        if sign * s.totals[other] > sign * s.totals[seat]:
-            return 0.0
-        equals += s.totals[other] == s.totals[seat]
-    return 1.0 / equals

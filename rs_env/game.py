@@ -10,9 +10,9 @@ import numpy as np
 
 from rs_env import kernels
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action, parse_cards
-from rs_env.engine import NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, as_rules
+from rs_env.state import NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.view import empty_views
 
 Deck = str | Iterable[int | str]

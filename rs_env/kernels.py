@@ -12,6 +12,7 @@ from rs_env import engine
 from rs_env.bits import EMPTY, address_of, bit, unpack_actions
 from rs_env.cards import PICKUP
 from rs_env.observation import encode, encode_state
+from rs_env.scoring import reward, score
 from rs_env.view import fill_view
 
 ILLEGAL = -1
@@ -52,8 +53,8 @@ def play(rules, states, i, action):
 def outcome(rules, states, i, scores, rewards):
     """Write each seat's score and reward to float64 arrays of shape (n,)."""
     for seat in range(rules[0].num_players):
-        scores[seat] = engine.score(rules[0], states[i], seat)
-        rewards[seat] = engine.reward(rules[0], states[i], seat)
+        scores[seat] = score(rules[0], states[i], seat)
+        rewards[seat] = reward(rules[0], states[i], seat)
 
 
 @njit(cache=True, nogil=True)

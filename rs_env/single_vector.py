@@ -21,12 +21,13 @@ from rs_env.baselines.agent import Agent, RuleBasedAgent
 from rs_env.baselines.rules_of_thumb import RANDOM, act
 from rs_env.bits import EMPTY, address_of, bit, lowest, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, PICKUP
-from rs_env.engine import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.game import IllegalActionError
 from rs_env.observation import encode, observation_spec
 from rs_env.rng import check_seed, check_whole, game_key
 from rs_env.rules import Rules
+from rs_env.scoring import reward
 from rs_env.single import ILLEGAL_REWARD, MOST_DEALS_WITHOUT_DECISION, check_arguments, no_decision, opponent_seed
+from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.view import empty_views, fill_view
 
 _ASK = -1  # an opponent that is not compiled
@@ -292,4 +293,4 @@ def _unpack_masks(legal, mask):
 @njit(cache=True, nogil=True)
 def _rewards(rules, states, seat, rewards):
     for i in range(states.shape[0]):
-        rewards[i] = engine.reward(rules[0], states[i], seat)
+        rewards[i] = reward(rules[0], states[i], seat)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numba import njit
+from numba import njit, prange
 
 from rs_env import engine
 from rs_env.bits import EMPTY, PICKUP_BIT, address_of, bit, lowest, nth_member, popcount, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, members
-from rs_env.engine import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.game import IllegalActionError
 from rs_env.observation import encode, observation_spec
 from rs_env.packing import encode_packed, packed_size
 from rs_env.rng import advance, below, check_seed, check_whole, game_key
 from rs_env.rules import Rules, as_rules
+from rs_env.scoring import reward
+from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 
 _POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 
@@ -50,7 +50,8 @@ class SelfPlayVectorEnv:
     num_envs: number of games B.
     rules: a `Rules`, a preset's name or a mapping of options.
     seed: game i deals the decks of game i of this seed; None: random. Nothing depends on B or the number of threads.
-    num_threads: threads that share the games out; None: one.
+    num_threads: OpenMP threads that share the games out (so do not fork the process afterwards); None: one. It pays from about
+        a thousand games on.
     skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows decisions
         only. The first turn of an episode is always shown, so that one step never ends two.
     packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.packing.unpack` gives the plain form.
@@ -81,9 +82,7 @@ class SelfPlayVectorEnv:
         self._policy = np.zeros(self.num_envs, np.uint64)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._batch = self.new_batch()
-        bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(int)
-        self._chunks = [(int(a), int(b)) for a, b in pairwise(bounds)]
-        self._pool = ThreadPoolExecutor(self.num_threads - 1) if self.num_threads > 1 else None
+        self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
         self.reset(seed)
 
     def new_batch(self) -> Batch:
@@ -121,7 +120,7 @@ class SelfPlayVectorEnv:
         out = self._actions if out is None else out
         if not isinstance(out, np.ndarray) or out.shape != (self.num_envs,) or out.dtype != np.int64:
             raise ValueError(f"out={out!r} is not allowed: it must be an int64 array of shape ({self.num_envs},)")
-        _random_actions(self._legal, self._policy, out)
+        self._share(_random_actions, _random_actions_parallel, self._legal, self._policy, out)
         return out
 
     def play_randomly(self, steps: int, out: Batch | None = None) -> Batch:
@@ -130,20 +129,18 @@ class SelfPlayVectorEnv:
         Forced turns count as steps, also with `skip_forced`. The batch says nothing of the episodes that ended meanwhile.
         """
         check_whole("steps", steps, 0, (1 << 31) - 1)
-        self._in_threads(_play_randomly, self._compiled, self.states, self._policy, steps)
+        self._share(_play_randomly, _play_randomly_parallel, self._compiled, self.states, self._policy, steps)
         return self._run(False, out)
 
     def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
         """Put all games into the given states (a copy of ``vec.states``) and show them."""
         if not isinstance(states, np.ndarray) or states.dtype != STATE or states.shape != (self.num_envs,):
-            raise ValueError(f"states: must be an array of dtype rs_env.engine.STATE and shape ({self.num_envs},)")
+            raise ValueError(f"states: must be an array of dtype rs_env.state.STATE and shape ({self.num_envs},)")
         self.states[:] = states
         return self._run(False, out)
 
     def close(self) -> None:
-        """End the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        """Nothing is held that would need to be released."""
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         actions = np.asarray(actions)
@@ -167,21 +164,28 @@ class SelfPlayVectorEnv:
         mask = batch.observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
         rows = (batch.observation.view(np.int8), batch.observation.strides[0], mask.view(np.int8))
         flags = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
-        self._in_threads(_run, self._compiled, self.states, self._actions, self._legal, act, self.skip_forced, self.packed, *rows, *flags)
+        self._share(
+            _run, _run_parallel, self._compiled, self.states, self._actions, self._legal, act, self.skip_forced, self.packed, *rows, *flags
+        )
         return batch
 
-    def _in_threads(self, kernel: Any, *arguments: Any) -> None:
-        """Call ``kernel(first, last, *arguments)`` for each thread's share of the games."""
-        waiting = [self._pool.submit(kernel, *chunk, *arguments) for chunk in self._chunks[1:]] if self._pool else []
-        kernel(*self._chunks[0], *arguments)
-        for future in waiting:
-            future.result()
+    def _share(self, serial: Any, parallel: Any, *arguments: Any) -> None:
+        """Call ``serial(first, last, *arguments)`` on all games, or its parallel twin, which gives each thread a share of them."""
+        if self.num_threads == 1:
+            serial(0, self.num_envs, *arguments)
+            return
+        before = numba.get_num_threads()
+        numba.set_num_threads(min(self.num_threads, numba.config.NUMBA_NUM_THREADS))
+        try:
+            parallel(self._bounds, *arguments)
+        finally:
+            numba.set_num_threads(before)
 
     def _fitting(self, out: Batch) -> Batch:
         for field in fields(Batch):
             ours, theirs = getattr(self._batch, field.name), getattr(out, field.name)
             if (ours is None) != (theirs is None) or (
-                ours is not None and (theirs.shape != ours.shape or theirs.dtype != ours.dtype or not theirs.flags.c_contiguous)
+                ours is not None and (theirs.shape != ours.shape or theirs.dtype != ours.dtype or not theirs.flags.carray)
             ):
                 raise ValueError(f"out.{field.name} does not fit: make it with new_batch()")
         return out
@@ -213,8 +217,8 @@ def _first_illegal(legal, actions):
 
 
 @njit(cache=True, nogil=True)
-def _random_actions(legal, policy, out):
-    for i in range(out.shape[0]):
+def _random_actions(first, last, legal, policy, out):
+    for i in range(first, last):
         policy[i] = advance(policy[i])
         out[i] = nth_member(legal[i], below(policy[i], popcount(legal[i])))
 
@@ -256,7 +260,7 @@ def _finish(rules, s, rewards, terminated, truncated, i):
     terminated[i] = s.status == TERMINATED
     truncated[i] = s.status == TRUNCATED
     for seat in range(rules.num_players):
-        rewards[i, seat] = engine.reward(rules, s, seat)
+        rewards[i, seat] = reward(rules, s, seat)
     engine.next_deck(rules, s)
     engine.begin_episode(rules, s, NOBODY)
 
@@ -284,3 +288,30 @@ def _run(
             unpack_actions(mask_row, i * NUM_ACTIONS, options)
         legal[i] = options
         current_player[i] = s.turn
+
+
+# The same in parallel. Separate, so that OpenMP starts and these compile only where several threads are asked for.
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _random_actions_parallel(bounds, legal, policy, out):
+    for c in prange(bounds.shape[0] - 1):
+        _random_actions(bounds[c], bounds[c + 1], legal, policy, out)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _play_randomly_parallel(bounds, rules, states, policy, steps):
+    for c in prange(bounds.shape[0] - 1):
+        _play_randomly(bounds[c], bounds[c + 1], rules, states, policy, steps)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _run_parallel(
+    bounds, rules, states, actions, legal, act, skip_forced, packed,
+    observation, width, mask, current_player, rewards, terminated, truncated,
+):  # fmt: skip
+    for c in prange(bounds.shape[0] - 1):
+        _run(
+            bounds[c], bounds[c + 1], rules, states, actions, legal, act, skip_forced, packed,
+            observation, width, mask, current_player, rewards, terminated, truncated,
+        )  # fmt: skip

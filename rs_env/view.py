@@ -11,8 +11,9 @@ import numpy as np
 from numba import literal_unroll, njit
 
 from rs_env.bits import EMPTY
-from rs_env.engine import PUBLIC_FIELDS, RULES, compile_rules, legal_actions
+from rs_env.engine import legal_actions
 from rs_env.rules import Rules
+from rs_env.state import PUBLIC_FIELDS, RULES, compile_rules
 
 VIEW = np.dtype(
     [

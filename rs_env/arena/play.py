@@ -12,8 +12,9 @@ from rs_env import engine
 from rs_env.baselines.agent import Agent
 from rs_env.bits import bit
 from rs_env.cards import PICKUP
-from rs_env.engine import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
 from rs_env.rules import Rules
+from rs_env.scoring import reward
+from rs_env.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
 from rs_env.view import empty_views, fill_view
 
 
@@ -100,4 +101,4 @@ def _step(rules, states, games, actions, lengths):
 def _rewards(rules, states, rewards):
     for g in range(states.shape[0]):
         for seat in range(rules[0].num_players):
-            rewards[g, seat] = engine.reward(rules[0], states[g], seat)
+            rewards[g, seat] = reward(rules[0], states[g], seat)
