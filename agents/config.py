@@ -15,10 +15,10 @@ from rs_env.rules import Rules, as_rules
 class NetworkConfig:
     """The policy and value network."""
 
-    hidden: int = 256
-    """Width of each hidden layer."""
+    hidden: int = 128
+    """Width of each layer."""
     layers: int = 2
-    """Number of hidden layers."""
+    """Layers that see one suit together with a summary of all."""
 
     def __post_init__(self) -> None:
         _check("network.hidden", self.hidden, self.hidden >= 1, "at least 1")
@@ -29,27 +29,27 @@ class NetworkConfig:
 class PPOConfig:
     """Proximal policy optimisation (Schulman et al. 2017, arXiv:1707.06347)."""
 
-    num_envs: int = 512
+    num_envs: int = 256
     """Games side by side."""
     steps: int = 64
     """Decisions of each game in one iteration."""
     epochs: int = 2
     """Passes over the data of an iteration."""
-    minibatch: int = 4096
+    minibatch: int = 1024
     """Decisions in one gradient step."""
     learning_rate: float = 1e-3
     """Adam's step size at the start; it falls linearly to a tenth."""
-    gamma: float = 1.0
+    gamma: float = 0.98
     """Discount per own decision; below 1 an early win is worth more than a late one."""
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.85
     """Decay of generalised advantage estimation (Schulman et al. 2015, arXiv:1506.02438)."""
     clip: float = 0.2
     """The policy ratio is clipped to 1 - clip .. 1 + clip."""
     value_weight: float = 0.5
     """Weight of the value loss."""
-    entropy_start: float = 0.05
+    entropy_start: float = 0.07
     """Weight of the entropy bonus at the start."""
-    entropy_end: float = 0.005
+    entropy_end: float = 0.02
     """Weight of the entropy bonus at the end; in between it falls linearly."""
     max_grad_norm: float = 0.5
     """Gradients are scaled down to this norm."""
@@ -73,10 +73,12 @@ class EvaluationConfig:
     """Deals at the end, each played from every seat, against each opponent."""
     deals_on_the_way: int = 50
     """The same against random players while training; 0: none."""
-    every: int = 10
+    every: int = 20
     """Iterations between two evaluations on the way."""
     opponents: tuple[str, ...] = ("random", "heuristic")
     """Who sits on all other seats, one after the other."""
+    temperature: float = 0.5
+    """1 samples from the policy as it was learnt, below 1 prefers its likelier actions more."""
 
     def __post_init__(self) -> None:
         _check("evaluation.deals", self.deals, self.deals >= 2, "at least 2")
@@ -86,6 +88,7 @@ class EvaluationConfig:
             self.deals_on_the_way == 0 or self.deals_on_the_way >= 2,
             "0 or at least 2",
         )
+        _check("evaluation.temperature", self.temperature, 0 <= self.temperature < float("inf"), "finite and at least 0")
         _check("evaluation.every", self.every, self.every >= 1, "at least 1")
 
 
@@ -95,13 +98,13 @@ class TrainConfig:
 
     rules: Rules = field(default_factory=Rules)
     """What is played."""
-    total_decisions: int = 4_000_000
+    total_decisions: int = 1_900_000
     """Decisions (turns with a choice) of all seats to learn from."""
     seed: int = 1
     """Of decks, exploration and the network's first weights."""
     threads: int = 2
     """Threads of PyTorch; the games take so little time that one is enough for them."""
-    checkpoint_every: int = 25
+    checkpoint_every: int = 20
     """Iterations between two checkpoints; one is always written at the end and at Ctrl-C."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)

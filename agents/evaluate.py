@@ -51,8 +51,8 @@ class Command:
     """Deals, each played from every seat."""
     seed: int = 1_000_000
     """Of the decks and of all players' draws."""
-    temperature: float = 1.0
-    """1 samples from the policy, below 1 prefers its likelier actions more."""
+    temperature: float = 0.5
+    """1 samples from the policy as it was learnt, below 1 prefers its likelier actions more."""
 
 
 def main(command: Command) -> None:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import torch
 from torch import Tensor, nn
 
-from rs_env.cards import NUM_ACTIONS
-from rs_env.observation import observation_spec
+from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
+from rs_env.observation import ObservationSpec, observation_spec
+
+USUAL_HAND_SIZE = 8.0
 
 
 class PolicyValueNet(nn.Module):
-    """A multilayer perceptron from observations to action logits and the expected reward of the seat that observes.
+    """From observations to action probabilities and the expected reward of the seat that observes.
 
-    num_players: which observation it reads. hidden: width of each hidden layer. layers: number of hidden layers.
-    One network plays every seat, since observations are egocentric.
+    num_players: which observation it reads. hidden: width of each layer. layers: number of layers that see one suit together
+    with a summary of all. One network plays every seat, since observations are egocentric.
+
+    The same weights read each suit, because without trumps the rules do not know one suit from another: what is learnt of one
+    is learnt of all. A suit's part is its 13 ranks in each set of cards, its entries in ``excluded``, ``led_suit``, ``trump``
+    and ``barred_suit``, and all that belongs to no suit. The summary is the mean over suits (M. Zaheer et al., "Deep Sets",
+    NeurIPS 2017).
     """
 
-    high: Tensor
+    scale: Tensor
 
     def __init__(self, num_players: int, hidden: int, layers: int) -> None:
         super().__init__()
-        spec = observation_spec(num_players)
-        self.register_buffer("high", torch.tensor(spec.high, dtype=torch.float32), persistent=False)
-        widths = [spec.size] + [hidden] * layers
-        body: list[nn.Module] = []
-        for before, after in pairwise(widths):
-            body += [_orthogonal(nn.Linear(before, after), 2**0.5), nn.ReLU()]
-        self.body = nn.Sequential(*body)
-        self.policy_head = _orthogonal(nn.Linear(hidden, NUM_ACTIONS), 0.01)
+        self.spec = observation_spec(num_players)
+        self.register_buffer("scale", _scale(self.spec), persistent=False)
+        sections = self.spec.sections.items()
+        self._card_parts = [self.spec[name] for name, section in sections if section.width == NUM_CARDS]
+        self._suit_parts = [self.spec[name] for name, section in sections if section.width == NUM_SUITS]
+        self._other_parts = [self.spec[name] for name, section in sections if section.width == 1]
+        by_suit = sum(part.stop - part.start for part in self._card_parts + self._suit_parts) // NUM_SUITS
+        common = sum(part.stop - part.start for part in self._other_parts)
+        self.first = _orthogonal(nn.Linear(by_suit + common, hidden), 2**0.5)
+        self.body = nn.ModuleList(_orthogonal(nn.Linear(2 * hidden, hidden), 2**0.5) for _ in range(layers))
+        self.card_head = _orthogonal(nn.Linear(hidden, NUM_RANKS), 0.01)
+        self.pickup_head = _orthogonal(nn.Linear(hidden, NUM_ACTIONS - NUM_CARDS), 0.01)
         self.value_head = _orthogonal(nn.Linear(hidden, 1), 1.0)
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -37,9 +46,29 @@ class PolicyValueNet(nn.Module):
 
         observation: int8 (B, D). action_mask: int8 (B, 53) with at least one 1 in each row.
         """
-        features = self.body(observation.float() / self.high)
-        logits = self.policy_head(features).masked_fill(action_mask == 0, -torch.inf)
-        return logits.log_softmax(-1), self.value_head(features).squeeze(-1)
+        features = torch.relu(self.first(self._by_suit(observation.float() / self.scale)))
+        for layer in self.body:
+            summary = features.mean(1, keepdim=True).expand_as(features)
+            features = torch.relu(layer(torch.cat([features, summary], -1)))
+        summary = features.mean(1)
+        logits = torch.cat([self.card_head(features).flatten(1), self.pickup_head(summary)], -1)
+        return logits.masked_fill(action_mask == 0, -torch.inf).log_softmax(-1), self.value_head(summary).squeeze(-1)
+
+    def _by_suit(self, x: Tensor) -> Tensor:
+        """The entries (B, D) of an observation sorted by suit: (B, 4, F)."""
+        batch = len(x)
+        cards = torch.cat([x[:, part] for part in self._card_parts], 1).view(batch, -1, NUM_SUITS, NUM_RANKS)
+        suits = torch.cat([x[:, part] for part in self._suit_parts], 1).view(batch, -1, NUM_SUITS)
+        common = torch.cat([x[:, part] for part in self._other_parts], 1)
+        parts = [cards.transpose(1, 2).flatten(2), suits.transpose(1, 2), common[:, None].expand(-1, NUM_SUITS, -1)]
+        return torch.cat(parts, -1)
+
+
+def _scale(spec: ObservationSpec) -> Tensor:
+    """What observations are divided by: their bounds, but for hand sizes, which are rarely near theirs."""
+    scale = torch.tensor(spec.high, dtype=torch.float32)
+    scale[spec["hand_sizes"]] = USUAL_HAND_SIZE
+    return scale
 
 
 def sample(log_probs: Tensor, generator: torch.Generator) -> Tensor:

@@ -67,7 +67,7 @@ class Run:
 
     def agent(self) -> PolicyAgent:
         """The network as it is now, as a player."""
-        return PolicyAgent(self.learner.network, self.config.rules.num_players, self.folder.name)
+        return PolicyAgent(self.learner.network, self.config.rules.num_players, self.folder.name, self.config.evaluation.temperature)
 
     def save(self) -> None:
         """Write the checkpoint."""

@@ -39,13 +39,18 @@ def open_spiel() -> dict[str, Measurement]:
     def rollouts(name: str) -> Measurement:
         game = pyspiel.load_game(name)
         mean = length(game)
-        evaluator = pyspiel.RandomRolloutEvaluator(50, 1)
+        # One simulation of its search is so many rollouts from the position, played in C++.
+        rollouts = 2000
+        bot = pyspiel.MCTSBot(game, pyspiel.RandomRolloutEvaluator(rollouts, 1), 1.0, 1, 100, False, 1, False)
+        state = game.new_initial_state()
+        while state.is_chance_node():
+            state.apply_action(random.choice(state.legal_actions()))
 
         def run(budget: float) -> int:
             games, end = 0, time.perf_counter() + budget
             while time.perf_counter() < end:
-                evaluator.evaluate(game.new_initial_state())
-                games += 50
+                bot.step(state)
+                games += rollouts
             return round(games * mean)
 
         return run

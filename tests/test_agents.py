@@ -22,7 +22,7 @@ from agents.policy import PolicyAgent  # noqa: E402
 from agents.ppo import PPO  # noqa: E402
 from agents.rollout import Rollout, advantages_by_seat  # noqa: E402
 from agents.run import Run  # noqa: E402
-from rs_env import Game, Rules  # noqa: E402
+from rs_env import Game, ObservationSpec, Rules  # noqa: E402
 from rs_env.arena import duel  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
@@ -101,7 +101,7 @@ def test_collected_rewards_match_the_chains() -> None:
 
 def test_policy_gives_illegal_actions_no_probability() -> None:
     network = PolicyValueNet(4, 16, 1)
-    observation = torch.randint(0, 2, (64, network.high.numel()), dtype=torch.int8)
+    observation = torch.randint(0, 2, (64, network.scale.numel()), dtype=torch.int8)
     mask = (torch.rand(64, 53) < 0.1).to(torch.int8)
     mask[:, 52] = 1
     log_probs, values = network(observation, mask)
@@ -112,6 +112,29 @@ def test_policy_gives_illegal_actions_no_probability() -> None:
     assert torch.all(mask.gather(1, actions[:, None]) == 1)
     assert torch.all(entropy(log_probs) <= torch.log(mask.sum(-1).float()) + 1e-5)
     assert torch.isfinite(entropy(log_probs)).all()
+
+
+def test_network_treats_suits_alike() -> None:
+    """Renaming the suits of a position renames the card actions and changes nothing else."""
+    spec = ObservationSpec(4)
+    network = PolicyValueNet(4, 16, 2)
+    torch.nn.init.normal_(network.card_head.weight)  # far from the uniform policy of the start
+    game = Game("rolling_stone", seed=3)
+    for _ in range(40):
+        game.play(game.legal_actions()[-1])
+    observation, mask = np.zeros(spec.size, np.int8), np.zeros(53, np.int8)
+    game.observe_into(game.turn, observation, mask)
+    order = [2, 0, 3, 1]
+    renamed = observation.copy()
+    for name, section in spec.sections.items():
+        if section.width in (4, 52):
+            rows = observation[spec[name]].reshape(section.rows, 4, -1)
+            renamed[spec[name]] = rows[:, order].reshape(-1)
+    renamed_mask = np.append(mask[:52].reshape(4, 13)[order].reshape(-1), mask[52])
+    (one, other), values = network(torch.from_numpy(np.stack([observation, renamed])), torch.from_numpy(np.stack([mask, renamed_mask])))
+    assert torch.allclose(one[:52].view(4, 13)[order].flatten(), other[:52], atol=1e-5)
+    assert values[0].item() == pytest.approx(values[1].item(), abs=1e-5)
+    assert one[mask == 1].std() > 0.01  # and it does tell cards apart
 
 
 def test_learning_changes_the_network_and_reports_its_metrics() -> None:
