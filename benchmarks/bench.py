@@ -141,14 +141,18 @@ def measurements(quick: bool) -> tuple[dict[str, Measurement], list[str]]:
             found |= library()
         except Exception as error:  # whatever keeps a peer from running is told, not fatal
             missing.append(f"{name} ({type(error).__name__}: {error})")
+    for name, run in list(found.items()):
+        try:
+            run(0.0)  # compiled, warm
+        except Exception as error:
+            del found[name]
+            missing.append(f"{name} ({type(error).__name__}: {error})")
     return found, missing
 
 
 def measure(found: dict[str, Measurement], rounds: int, budget: float) -> dict[str, list[float]]:
     """Actions per second of each measurement in each round, all in turn."""
     rates: dict[str, list[float]] = {name: [] for name in found}
-    for run in found.values():
-        run(0.0)  # compiled, warm
     for number in range(rounds):
         for name, run in found.items():
             begin = time.perf_counter()

@@ -6,6 +6,8 @@ the number of actions}. It raises ImportError where the library, or what it need
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import random
 import time
 import warnings
@@ -17,7 +19,7 @@ Measurement = Callable[[float], int]
 
 
 def open_spiel() -> dict[str, Measurement]:
-    """OpenSpiel: rollouts inside C++, and its Python path with observation tensor and legal actions at each step."""
+    """OpenSpiel: rollouts inside C++, and its Python path with observation (or information state) tensor and legal actions."""
     import pyspiel
 
     def length(game: object, games: int = 30) -> float:
@@ -25,13 +27,14 @@ def open_spiel() -> dict[str, Measurement]:
 
     def play(state: object, observe: bool) -> int:
         actions = 0
+        has_observation = state.get_game().get_type().provides_observation_tensor
         while not state.is_terminal():
             if state.is_chance_node():
                 outcomes, weights = zip(*state.chance_outcomes(), strict=True)
                 state.apply_action(random.choices(outcomes, weights)[0])
                 continue
             if observe:
-                state.observation_tensor(state.current_player())
+                (state.observation_tensor if has_observation else state.information_state_tensor)(state.current_player())
             state.apply_action(random.choice(state.legal_actions()))
             actions += 1
         return actions
@@ -76,10 +79,16 @@ def open_spiel() -> dict[str, Measurement]:
 
 def pettingzoo_classic() -> dict[str, Measurement]:
     """PettingZoo's own classic games through `raw_env` and `env`, masked sampling included."""
-    from pettingzoo.classic import connect_four_v3, gin_rummy_v4, tictactoe_v3
+    import pettingzoo.classic
 
-    modules = {"connect_four": connect_four_v3, "tictactoe": tictactoe_v3, "gin_rummy": gin_rummy_v4}
-    return {f"PettingZoo {name}, {kind}": aec(getattr(module, kind)()) for name, module in modules.items() for kind in ("raw_env", "env")}
+    modules = [module.name for module in pkgutil.iter_modules(pettingzoo.classic.__path__)]
+    newest = {name.rsplit("_v", 1)[0]: name for name in sorted(modules)}
+    found = {}
+    for game in ("tictactoe", "connect_four", "leduc_holdem", "gin_rummy"):
+        module = importlib.import_module(f"pettingzoo.classic.{newest[game]}")
+        for kind in ("raw_env", "env"):
+            found[f"PettingZoo {game}, {kind}"] = aec(getattr(module, kind)())
+    return found
 
 
 def aec(env: object) -> Measurement:

@@ -9,6 +9,7 @@ All seats end together. Forced pickups are ordinary turns with one legal action.
 
 from __future__ import annotations
 
+import random
 import warnings
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -34,10 +35,17 @@ _ACTIONS = [np.int64(action) for action in range(NUM_ACTIONS)]
 
 
 class ActionSpace(spaces.Discrete):
-    """`Discrete(53)` whose masked sampling takes a microsecond where Gymnasium's takes twenty, the same otherwise."""
+    """`Discrete(53)` whose masked sampling takes less than a microsecond where Gymnasium's takes twenty, the same otherwise."""
 
     def __init__(self) -> None:
         super().__init__(NUM_ACTIONS)
+        self._draws: random.Random | None = None
+
+    def seed(self, seed: int | None = None) -> int:
+        """Seed all draws, with and without a mask; returns the seed."""
+        used = super().seed(seed)
+        self._draws = random.Random(int(used))
+        return used
 
     def sample(self, mask: np.ndarray | None = None, probability: np.ndarray | None = None) -> np.int64:
         """A uniformly random action; with a mask (int8, shape (53,), zeros and ones) one of those it allows.
@@ -48,9 +56,14 @@ class ActionSpace(spaces.Discrete):
             entries = mask.tobytes()
             count = entries.count(1)
             if count + entries.count(0) == NUM_ACTIONS:
-                if count < 2:
-                    return _ACTIONS[entries.find(1)] if count else self.start
-                return mask.nonzero()[0][int(count * self.np_random.random())]
+                if not count:
+                    return self.start
+                if self._draws is None:
+                    self.seed()
+                place = entries.find(1)
+                for _ in range(int(count * self._draws.random())):  # type: ignore[union-attr]
+                    place = entries.find(1, place + 1)
+                return _ACTIONS[place]
         return super().sample(mask, probability)
 
     def __eq__(self, other: object) -> bool:
@@ -155,10 +168,8 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
             self.render()
 
     def _next_turn(self) -> None:
-        seat = self.game.turn
-        self.agent_selection = agent = self.possible_agents[seat]  # type: ignore[index]
-        self._shown = self._encode(seat)  # type: ignore[arg-type]
-        self.infos[agent] = {"action_mask": self._shown[1].copy()}
+        self.agent_selection = agent = self.possible_agents[self.game.turn]  # type: ignore[index]
+        self.infos[agent] = {"action_mask": self.game.action_mask.copy()}
 
     def _finish(self) -> None:
         self.rewards = dict(zip(self.agents, self.game.rewards(), strict=True))
@@ -173,9 +184,8 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
             raise ValueError(f"agent={agent!r} is not allowed: agents are {', '.join(self.possible_agents)}")
         if self.terminations.get(agent, True) or self.truncations[agent]:
             return {"observation": self._encode(self._seats[agent])[0], "action_mask": new_mask()}
-        if agent == self.agent_selection:  # encoded once already, for the mask in infos
-            observation, mask = self._shown
-            return {"observation": observation.copy(), "action_mask": mask.copy()}
+        if agent == self.agent_selection:
+            return {"observation": self.game.observation.copy(), "action_mask": self.game.action_mask.copy()}
         observation, mask = self._encode(self._seats[agent])
         return {"observation": observation, "action_mask": mask}
 

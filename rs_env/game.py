@@ -10,6 +10,7 @@ import numpy as np
 
 from rs_env import kernels
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action, parse_cards
+from rs_env.observation import observation_spec
 from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, as_rules
 from rs_env.state import NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
@@ -32,7 +33,9 @@ class Game:
     dealer: seat of the first dealer; None: drawn by lot, by the seed.
     index, first_deal: start as game `index` of a batch with this seed, at its deck number `first_deal`.
 
-    Attributes and properties give cards and actions as sorted lists of ids and suits as ints 0..3; seats are 0..n-1.
+    ``observation`` (int8, see `rs_env.observation`) and ``action_mask`` (int8, 53) are those of the seat to act, at the end of the
+    seat that acted last; both are overwritten by the next action.
+    Other attributes and properties give cards and actions as sorted lists of ids and suits as ints 0..3; seats are 0..n-1.
     Raises ValueError naming the argument, the value and what is allowed.
     """
 
@@ -65,12 +68,18 @@ class Game:
         """Make an array of one state the game's own. The fields asked for at each step are looked up once."""
         self.states = states
         self._turn, self._status, self._deals_done = states["turn"], states["status"], states["deals_done"]
+        self.observation = np.empty(observation_spec(self.num_players).size, np.int8)
+        self.action_mask = np.empty(NUM_ACTIONS, np.int8)
+
+    def _observe_turn(self) -> None:
+        kernels.observe(self._compiled, self.states, 0, self._turn.item(), self.observation, self.action_mask)
 
     def _open_deal(self) -> None:
         """Put in the deck that was given for this deal, if one was, and open its page of the record."""
         done = len(self.decks)
         if done < len(self._given_decks):
             kernels.deal_deck(self._compiled, self.states, 0, self._given_decks[done])
+        self._observe_turn()
         self.decks.append(self.states["deck"][0, : len(self.rules.deck)].tolist())
         self.history.append([])
 
@@ -87,7 +96,7 @@ class Game:
         """
         action_id = action if type(action) is int and 0 <= action < NUM_ACTIONS else self._action_id(action)
         turn = self._turn.item()
-        status = kernels.play(self._compiled, self.states, 0, action_id)
+        status = kernels.play(self._compiled, self.states, 0, action_id, self.observation, self.action_mask)
         if status == kernels.ILLEGAL:
             raise self._illegal(action)
         self.history[-1].append((turn, action_id))
@@ -114,6 +123,7 @@ class Game:
         """An independent copy: the same position, record and future chance."""
         other = copy.copy(self)
         other._hold(self.states.copy())
+        other._observe_turn()
         other.decks = list(self.decks)
         other.history = [list(deal) for deal in self.history]
         return other

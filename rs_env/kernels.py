@@ -41,11 +41,20 @@ def legal(rules, states, i):
 
 
 @njit(cache=True, nogil=True)
-def play(rules, states, i, action):
-    """Take an action and return the new status, or ILLEGAL with nothing changed."""
+def observe(rules, states, i, seat, observation, mask):
+    """Write a seat's observation and action mask."""
+    s = states[i]
+    encode(rules[0], s, np.int64(rules[0].num_players), seat, s.hand[seat], address_of(observation), 0)
+    unpack_actions(address_of(mask), 0, engine.legal_actions(rules[0], s) if seat == s.turn else EMPTY)
+
+
+@njit(cache=True, nogil=True)
+def play(rules, states, i, action, observation, mask):
+    """Take an action, write what the next seat to act sees, and return the new status; or ILLEGAL with nothing changed."""
     if action < 0 or action > PICKUP or not engine.legal_actions(rules[0], states[i]) & bit(action):
         return np.int64(ILLEGAL)
     engine.step(rules[0], states[i], action)
+    observe(rules, states, i, states[i].turn, observation, mask)
     return np.int64(states[i].status)
 
 
@@ -61,14 +70,6 @@ def outcome(rules, states, i, scores, rewards):
 def view(states, i, seat, views):
     """Write what a seat may know to the first record of `views`, which comes from `empty_views`."""
     fill_view(views[0].rules, states[i], seat, views[0])
-
-
-@njit(cache=True, nogil=True)
-def observe(rules, states, i, seat, observation, mask):
-    """Write a seat's observation and action mask."""
-    s = states[i]
-    encode(rules[0], s, np.int64(rules[0].num_players), seat, s.hand[seat], address_of(observation), 0)
-    unpack_actions(address_of(mask), 0, engine.legal_actions(rules[0], s) if seat == s.turn else EMPTY)
 
 
 @njit(cache=True, nogil=True)

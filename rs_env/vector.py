@@ -284,7 +284,10 @@ def _run(
         if packed:
             encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, row, i * width)
         else:
-            encode(rules, s, n, s.turn, s.hand[s.turn], row, i * width)
+            if n == 4:  # the usual number as a constant, so that LLVM unrolls the loops over seats
+                encode(rules, s, 4, s.turn, s.hand[s.turn], row, i * width)
+            else:
+                encode(rules, s, n, s.turn, s.hand[s.turn], row, i * width)
             unpack_actions(mask_row, i * NUM_ACTIONS, options)
         legal[i] = options
         current_player[i] = s.turn
