@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rs_env.baselines import make_agent
 from rs_env.rules import Rules, as_rules
 
 
@@ -89,6 +90,8 @@ class EvaluationConfig:
             "0 or at least 2",
         )
         _check("evaluation.temperature", self.temperature, 0 <= self.temperature < float("inf"), "finite and at least 0")
+        for opponent in self.opponents:
+            make_agent(opponent)  # refuses what it does not know, before anything is trained
         _check("evaluation.every", self.every, self.every >= 1, "at least 1")
 
 

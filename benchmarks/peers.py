@@ -84,7 +84,7 @@ def pettingzoo_classic() -> dict[str, Measurement]:
     modules = [module.name for module in pkgutil.iter_modules(pettingzoo.classic.__path__)]
     newest = {name.rsplit("_v", 1)[0]: name for name in sorted(modules)}
     found = {}
-    for game in ("tictactoe", "connect_four", "leduc_holdem", "gin_rummy"):
+    for game in ("tictactoe", "connect_four", "leduc_holdem", "texas_holdem"):
         module = importlib.import_module(f"pettingzoo.classic.{newest[game]}")
         for kind in ("raw_env", "env"):
             found[f"PettingZoo {game}, {kind}"] = aec(getattr(module, kind)())

@@ -16,6 +16,8 @@ from rs_env.rules import Rules, as_rules
 from rs_env.state import NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.view import empty_views
 
+_DERIVED = ("_compiled", "_turn", "_status", "_deals_done", "observation", "action_mask")
+
 Deck = str | Iterable[int | str]
 
 
@@ -127,6 +129,16 @@ class Game:
         other.decks = list(self.decks)
         other.history = [list(deal) for deal in self.history]
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the arrays that are views of others, which a copy or a pickle would tear from them."""
+        return {name: value for name, value in vars(self).items() if name not in _DERIVED}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+        self._compiled = compile_rules(self.rules)
+        self._hold(self.states)
+        self._observe_turn()
 
     # Position
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -328,3 +331,20 @@ def check_cards(game: Game) -> None:
         elif not hand:
             assert game.rules.going_out == "completed_trick"
             assert seat in played
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))], ids=["deepcopy", "pickle"])
+def test_copies_and_pickles_play_on_by_themselves(duplicate: Callable[[Game], Game]) -> None:
+    game = Game("silent", seed=5)
+    for _ in range(20):
+        game.play(game.legal_actions()[0])
+    other = duplicate(game)
+    assert other.turn == game.turn and other.states.tobytes() == game.states.tobytes()
+    assert np.array_equal(other.observation, game.observation) and np.array_equal(other.action_mask, game.action_mask)
+    before = game.states.tobytes()
+    for _ in range(20):
+        if not other.is_over:
+            other.play(other.legal_actions()[-1])
+            assert other.turn is None or other.turn == other.states["turn"][0]
+    assert game.states.tobytes() == before and other.states.tobytes() != before
+    assert game.record() != other.record()
