@@ -50,7 +50,7 @@ def parse(arguments: list[str]) -> Command:
     if known.resume is not None and len([a for a in arguments if a.startswith("-")]) > 1:
         raise ValueError("--resume keeps all settings of its run: nothing else can be given with it")
     path = CONFIGS / "smoke.toml" if known.smoke else known.config or CONFIGS / "default.toml"
-    return tyro.cli(Command, args=arguments, default=Command(settings=load_config(path), config=path), description=__doc__)
+    return tyro.cli(Command, args=arguments, default=Command(settings=load_config(path), config=path), prog="train.py")
 
 
 def main(arguments: list[str]) -> int:
@@ -62,14 +62,22 @@ def main(arguments: list[str]) -> int:
 
         folder = command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S")
         run = Run.resume(command.resume) if command.resume is not None else Run(command.settings, folder)
-    except ValueError as error:
-        console.print(f"error: {error}", style="red", markup=False)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
-    console.print(f"run folder: {run.folder}", markup=False)
-    if not run.train(console):
-        console.print(f"interrupted and saved; go on with: python train.py --resume {run.folder}", markup=False)
+    except KeyboardInterrupt:
         return 130
-    run.evaluate(console)
+    console.print(f"run folder: {run.folder}", markup=False)
+    if run.complete:
+        console.print("the run is complete: evaluating it again")
+    if not run.train(console):
+        console.print(f"interrupted and saved; go on with: {sys.executable} train.py --resume {run.folder}", markup=False, soft_wrap=True)
+        return 130
+    try:
+        run.evaluate(console)
+    except KeyboardInterrupt:
+        console.print("interrupted; the trained agent is saved, python -m agents.evaluate measures it", markup=False)
+        return 130
     return 0
 
 

@@ -56,7 +56,11 @@ def load_checkpoint(path: str | Path) -> tuple[TrainConfig, PolicyValueNet, dict
         network = PolicyValueNet(config.rules.num_players, config.network.hidden, config.network.layers)
         network.load_state_dict({name.removeprefix(_NETWORK): value for name, value in tensors.items() if name.startswith(_NETWORK)})
         progress = json.loads(metadata["progress"])
-    except (OSError, SafetensorError, RuntimeError, KeyError, ValueError) as error:
+        if not isinstance(progress["iteration"], int) or not 0 <= progress["iteration"] <= config.iterations:
+            raise ValueError(f"iteration {progress['iteration']!r} is not one of its {config.iterations}")
+        if not all(torch.isfinite(value).all() for value in network.state_dict().values()):
+            raise ValueError("the network has weights that are not finite")
+    except (OSError, SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"checkpoint {path}: {error}") from None
     return config, network, {name: value for name, value in tensors.items() if not name.startswith(_NETWORK)}, progress
 

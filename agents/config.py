@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +23,8 @@ class NetworkConfig:
     """Layers that see one suit together with a summary of all."""
 
     def __post_init__(self) -> None:
-        _check("network.hidden", self.hidden, self.hidden >= 1, "at least 1")
-        _check("network.layers", self.layers, self.layers >= 1, "at least 1")
+        _check("network.hidden", self.hidden, 1 <= self.hidden <= 16384, "from 1 to 16384")
+        _check("network.layers", self.layers, 1 <= self.layers <= 64, "from 1 to 64")
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,14 @@ class PPOConfig:
     def __post_init__(self) -> None:
         for name in ("num_envs", "steps", "epochs", "minibatch"):
             _check(f"ppo.{name}", getattr(self, name), getattr(self, name) >= 1, "at least 1")
+        _check("ppo.minibatch", self.minibatch, self.minibatch >= 2, "at least 2, since advantages are normalised within it")
+        _check("ppo.steps", self.steps, self.num_envs * self.steps >= 2, "such that an iteration has at least 2 decisions")
         for name in ("learning_rate", "clip", "max_grad_norm"):
-            _check(f"ppo.{name}", getattr(self, name), getattr(self, name) > 0, "above 0")
+            _check(f"ppo.{name}", getattr(self, name), 0 < getattr(self, name) < math.inf, "above 0 and finite")
         for name in ("gamma", "gae_lambda"):
             _check(f"ppo.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
         for name in ("value_weight", "entropy_start", "entropy_end"):
-            _check(f"ppo.{name}", getattr(self, name), getattr(self, name) >= 0, "at least 0")
+            _check(f"ppo.{name}", getattr(self, name), 0 <= getattr(self, name) < math.inf, "at least 0 and finite")
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ class EvaluationConfig:
             self.deals_on_the_way == 0 or self.deals_on_the_way >= 2,
             "0 or at least 2",
         )
-        _check("evaluation.temperature", self.temperature, 0 <= self.temperature < float("inf"), "finite and at least 0")
+        _check("evaluation.temperature", self.temperature, 0 <= self.temperature < math.inf, "finite and at least 0")
+        _check("evaluation.opponents", self.opponents, len(self.opponents) > 0, "a list of at least one agent's name")
         for opponent in self.opponents:
             make_agent(opponent)  # refuses what it does not know, before anything is trained
         _check("evaluation.every", self.every, self.every >= 1, "at least 1")
@@ -102,7 +106,7 @@ class TrainConfig:
     rules: Rules = field(default_factory=Rules)
     """What is played."""
     total_decisions: int = 1_900_000
-    """Decisions (turns with a choice) of all seats to learn from."""
+    """Decisions (turns with a choice) of all seats to learn from, rounded to whole iterations of num_envs * steps."""
     seed: int = 1
     """Of decks, exploration and the network's first weights."""
     threads: int = 2
@@ -116,7 +120,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         _check("total_decisions", self.total_decisions, self.total_decisions >= 1, "at least 1")
         _check("seed", self.seed, 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
-        _check("threads", self.threads, self.threads >= 1, "at least 1")
+        _check("threads", self.threads, 1 <= self.threads <= 1024, "from 1 to 1024")
         _check("checkpoint_every", self.checkpoint_every, self.checkpoint_every >= 1, "at least 1")
 
     @property
@@ -134,6 +138,9 @@ class TrainConfig:
 
         Raises ValueError, naming the field, for unknown fields and values that are not allowed.
         """
+        _check("settings", values, isinstance(values, dict), "a table")
+        for name in ("rules", "network", "ppo", "evaluation"):
+            _check(name, values.get(name), isinstance(values.get(name, {}), dict), "a table of settings")
         values = dict(values)
         rules = dict(values.pop("rules", {}))
         parts = {"network": NetworkConfig, "ppo": PPOConfig, "evaluation": EvaluationConfig}
@@ -145,7 +152,7 @@ def load_config(path: str | Path) -> TrainConfig:
     """The run described in a TOML file. Raises ValueError naming the file for anything wrong with it."""
     try:
         return TrainConfig.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:  # TOMLDecodeError is a ValueError
+    except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
         raise ValueError(f"{path}: {error}") from None
 
 

@@ -17,24 +17,24 @@ from rich.table import Table
 
 from agents.policy import PolicyAgent
 from rs_env.arena import Duel, duel
+from rs_env.baselines import AGENTS, make_agent
 from rs_env.baselines.agent import Agent
 from rs_env.rules import Rules
 
 
-def evaluate(agent: Agent, opponents: Sequence[str], rules: Rules, deals: int, seed: int) -> list[Duel]:
+def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals: int, seed: int) -> list[Duel]:
     """One duel against each opponent: the agent on every seat in turn, the opponent on all others, the same deals from each."""
     return [duel(agent, opponent, rules, deals, seed) for opponent in opponents]
 
 
 def table_of(duels: Sequence[Duel]) -> Table:
     """Duels as a table with win shares, their 95 % intervals and the capped share."""
-    table = Table(
-        title=f"{duels[0].agent}: one seat against {round(1 / duels[0].parity) - 1} of each opponent (parity {duels[0].parity:.1%})"
-    )
+    parity = duels[0].parity
+    table = Table(title=f"{duels[0].agent} against {round(1 / parity) - 1} of each (parity {parity:.1%})")
     for heading in ("opponents", "games", "win share", "95 % interval", "capped", "actions per game"):
         table.add_column(heading, justify="left" if heading == "opponents" else "right")
     for d in duels:
-        interval = f"{d.win_share - d.interval:.1%} .. {d.win_share + d.interval:.1%}"
+        interval = "{:.1%} .. {:.1%}".format(*d.bounds)
         table.add_row(d.opponent, str(d.games), f"{d.win_share:.1%}", interval, f"{d.capped:.1%}", f"{d.actions:.0f}")
     return table
 
@@ -46,7 +46,7 @@ class Command:
     checkpoint: Annotated[Path, tyro.conf.Positional]
     """Checkpoint file or run folder."""
     opponents: tuple[str, ...] = ("random", "heuristic")
-    """Who sits on all other seats, one after the other."""
+    """Who sits on all other seats, one after the other: baselines, run folders or checkpoint files."""
     deals: int = 2000
     """Deals, each played from every seat."""
     seed: int = 1_000_000
@@ -60,12 +60,23 @@ def main(command: Command) -> None:
     from agents.checkpoint import load_checkpoint
 
     config, network, _, _ = load_checkpoint(command.checkpoint)
-    agent = PolicyAgent(network, config.rules.num_players, str(command.checkpoint), command.temperature)
-    Console().print(table_of(evaluate(agent, command.opponents, config.rules, command.deals, command.seed)))
+    agent = PolicyAgent(network, config.rules.num_players, command.checkpoint.name, command.temperature)
+    opponents = [_opponent(opponent, command.temperature) for opponent in command.opponents]
+    Console().print(table_of(evaluate(agent, opponents, config.rules, command.deals, command.seed)))
+
+
+def _opponent(text: str, temperature: float) -> Agent:
+    """The baseline of that name, or the trained agent of that run folder or checkpoint."""
+    if text not in AGENTS and Path(text).exists():
+        return PolicyAgent.load(text, temperature)
+    return make_agent(text)
 
 
 if __name__ == "__main__":
     try:
-        main(tyro.cli(Command))
+        main(tyro.cli(Command, prog="python -m agents.evaluate"))
     except ValueError as error:
-        sys.exit(f"error: {error}")
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

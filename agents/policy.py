@@ -20,11 +20,11 @@ from rs_env.rng import check_seed
 class PolicyAgent:
     """Plays by a network's policy.
 
-    temperature: 1 samples from the policy, below 1 prefers its likelier actions more, 0 takes the likeliest. Deterministic
+    temperature: 1 samples from the policy as it was learnt, below 1 prefers its likelier actions more, 0 takes the likeliest. Deterministic
     players loop for ever in many deals, so 0 is best kept for single moves.
     """
 
-    def __init__(self, network: PolicyValueNet, num_players: int, name: str = "policy", temperature: float = 1.0) -> None:
+    def __init__(self, network: PolicyValueNet, num_players: int, name: str = "policy", temperature: float = 0.5) -> None:
         if not 0 <= temperature < np.inf:
             raise ValueError(f"temperature={temperature!r} is not allowed: it must be a finite number, at least 0")
         self.name = name
@@ -34,10 +34,10 @@ class PolicyAgent:
         self._generator = torch.Generator()
 
     @classmethod
-    def load(cls, path: str | Path, temperature: float = 1.0) -> PolicyAgent:
+    def load(cls, path: str | Path, temperature: float = 0.5) -> PolicyAgent:
         """The agent of a checkpoint file or run folder. Raises ValueError for one that does not fit."""
         config, network, _, _ = load_checkpoint(path)
-        return cls(network, config.rules.num_players, str(path), temperature)
+        return cls(network, config.rules.num_players, Path(path).name, temperature)
 
     def reset(self, seed: int | None) -> None:
         """Start the random draws anew from a seed."""

@@ -46,10 +46,15 @@ class Run:
     @classmethod
     def resume(cls, folder: Path) -> Run:
         """The run whose checkpoint lies in `folder`, as it was when that was saved. Raises ValueError where there is none that fits."""
+        if not folder.is_dir():
+            raise ValueError(f"{folder} is no folder of a run")
         config, network, tensors, progress = load_checkpoint(folder)
         run = cls.__new__(cls)
-        run.folder, run.learner, run.seconds = folder, PPO(config), progress["seconds"]
-        run.learner.restore(network, tensors, progress["iteration"])
+        try:
+            run.folder, run.learner, run.seconds = folder, PPO(config), float(progress["seconds"])
+            run.learner.restore(network, tensors, progress["iteration"])
+        except (KeyError, TypeError, RuntimeError, ValueError) as error:
+            raise ValueError(f"checkpoint in {folder} does not continue a run: {error}") from None
         run._forget_later_metrics()
         return run
 
@@ -64,6 +69,11 @@ class Run:
     def config(self) -> TrainConfig:
         """The run's settings."""
         return self.learner.config
+
+    @property
+    def complete(self) -> bool:
+        """Whether all iterations have been played."""
+        return self.learner.iteration >= self.config.iterations
 
     def agent(self) -> PolicyAgent:
         """The network as it is now, as a player."""
@@ -102,10 +112,10 @@ class Run:
                 metrics_file.flush()
                 if learner.iteration % self.config.checkpoint_every == 0:
                     self.save()
-                shown = "" if win_share is None else f"{win_share:.0%} against random"
-                bar.update(task, completed=learner.iteration, speed=f"{speed:,.0f} decisions/s", win=shown)
+                shown = "" if win_share is None else f"{win_share:.0%} v random"
+                bar.update(task, completed=learner.iteration, speed=f"{speed / 1000:.1f}k/s", win=shown)
         self.save()
-        return learner.iteration >= total
+        return self.complete
 
     def _evaluate_on_the_way(self) -> dict[str, float]:
         evaluation = self.config.evaluation
@@ -124,8 +134,8 @@ class Run:
 
 
 def _progress_bar(console: Console) -> Progress:
-    texts = [TextColumn("{task.completed}/{task.total} iterations"), TextColumn("{task.fields[speed]}"), TextColumn("{task.fields[win]}")]
-    return Progress(TextColumn("{task.description}"), BarColumn(), *texts, TimeElapsedColumn(), TimeRemainingColumn(), console=console)
+    texts = [TextColumn("{task.completed}/{task.total}"), TextColumn("{task.fields[speed]}"), TextColumn("{task.fields[win]}")]
+    return Progress(BarColumn(20), *texts, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from pettingzoo.utils import wrappers
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from rs_env.cards import NUM_ACTIONS
-from rs_env.game import Game, check_dealer, check_decks
+from rs_env.game import Game, action_number, check_dealer, check_decks
 from rs_env.observation import new_mask, observation_spec, state_spec
 from rs_env.rng import check_seed
 from rs_env.rules import Rules, as_rules
@@ -238,15 +238,16 @@ class _TerminateIllegal(_DirectAccess, wrappers.TerminateIllegalWrapper):
     """PettingZoo's wrapper, with what is no action at all treated like any illegal one, and no mask left in `infos` afterwards."""
 
     def step(self, action: int | None) -> None:
-        if action is not None and not self._may_be_legal(action) and not self.terminations[self.agent_selection]:
-            action = self.infos[self.agent_selection]["action_mask"].argmin()  # 53 actions are never all legal
+        agent = self.agent_selection
+        if not (self.terminations[agent] or self.truncations[agent]):
+            mask = self.env.game.action_mask  # the game's own: what was handed out may have been changed
+            self._prev_obs = {"action_mask": mask}
+            number = action_number(action)
+            action = int(mask.argmin()) if number is None else number  # 53 actions are never all legal
         super().step(action)
         if self._terminated:
-            for agent in self.agents:
-                self.infos[agent]["action_mask"] = new_mask()
-
-    def _may_be_legal(self, action: object) -> bool:
-        return isinstance(action, int | np.integer) and not isinstance(action, bool) and bool(0 <= action < NUM_ACTIONS)
+            for other in self.agents:
+                self.infos[other]["action_mask"] = new_mask()
 
 
 class _OrderEnforcing(_DirectAccess, wrappers.OrderEnforcingWrapper):
@@ -265,7 +266,10 @@ def env(
 def parallel_env(
     rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **rule_overrides: Any
 ) -> ParallelEnv:
-    """The turn-based conversion of `env` to PettingZoo's parallel interface."""
+    """The turn-based conversion of `env` to PettingZoo's parallel interface.
+
+    ``step`` takes a dict with an action for each agent; only that of the agent whose mask is not all zero counts.
+    """
     return turn_based_aec_to_parallel(env(rules, num_players, render_mode, **rule_overrides))
 
 

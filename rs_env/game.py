@@ -35,8 +35,8 @@ class Game:
     dealer: seat of the first dealer; None: drawn by lot, by the seed.
     index, first_deal: start as game `index` of a batch with this seed, at its deck number `first_deal`.
 
-    ``observation`` (int8, see `rs_env.observation`) and ``action_mask`` (int8, 53) are those of the seat to act, at the end of the
-    seat that acted last; both are overwritten by the next action.
+    ``observation`` (int8, see `rs_env.observation`) and ``action_mask`` (int8, 53) are those of the seat to act while the game goes
+    on; both are overwritten by the next action.
     Other attributes and properties give cards and actions as sorted lists of ids and suits as ints 0..3; seats are 0..n-1.
     Raises ValueError naming the argument, the value and what is allowed.
     """
@@ -111,9 +111,10 @@ class Game:
                 return parse_action(action)
             except ValueError:
                 raise self._illegal(action) from None
-        if isinstance(action, bool) or not isinstance(action, int | np.integer) or not 0 <= action < NUM_ACTIONS:
+        number = action_number(action)
+        if number is None:
             raise self._illegal(action)
-        return int(action)
+        return number
 
     def _illegal(self, action: object) -> IllegalActionError:
         if self.is_over:
@@ -283,6 +284,15 @@ class Game:
     def __repr__(self) -> str:
         state = "over" if self.is_over else f"seat {self.turn} to act"
         return f"<Game of {self.num_players}: {sum(map(len, self.history))} actions, {state}>"
+
+
+def action_number(action: object) -> int | None:
+    """The action as a plain int if it is a whole number in 0..52, of Python or NumPy, also as an array without dimensions; else None."""
+    if isinstance(action, np.ndarray) and action.ndim == 0:
+        action = action[()]
+    if isinstance(action, bool) or not isinstance(action, int | np.integer) or not 0 <= action < NUM_ACTIONS:
+        return None
+    return int(action)
 
 
 def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.ndarray]:

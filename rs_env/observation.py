@@ -260,7 +260,7 @@ def encode_counts(rules, public, n, seat, row, offset, first_other):
     if rules.target > 0.0:
         for i in range(n):
             total = public.totals[_clockwise(n, seat, i)]
-            store(row, offset + i, np.int8(min(PERCENT, np.int64(PERCENT * total / rules.target))))
+            store(row, offset + i, np.int8(min(np.float64(PERCENT), PERCENT * total / rules.target)))
 
 
 @njit(inline="always")

@@ -48,7 +48,10 @@ def replay(record: dict[str, Any] | str) -> Game:
     Raises ValueError, naming the field, for a record that is malformed, has an illegal action or ends otherwise than it says.
     """
     if isinstance(record, str):
-        record = json.loads(record)
+        try:
+            record = json.loads(record)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"record: not a JSON object ({error})") from None
     if not isinstance(record, dict):
         raise ValueError(f"record={record!r} is not allowed: it must be a JSON object")
     missing = [key for key in (*_KEYS, *_RESULT_KEYS) if key not in record]
@@ -89,6 +92,8 @@ def _result(game: Game) -> dict[str, Any]:
 
 def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> None:
     """Append records to a file of JSON lines."""
+    if isinstance(records, dict):
+        raise ValueError("records: a single record is not allowed: give a list of them")
     with Path(path).open("a", encoding="utf-8") as file:
         for record in records:
             file.write(json.dumps(record, separators=(",", ":")) + "\n")
@@ -100,7 +105,7 @@ def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line)
-            except json.JSONDecodeError as error:
+            except (json.JSONDecodeError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from None
             if not isinstance(record, dict):
                 raise ValueError(f"{path}, line {number}: not a JSON object but {line.strip()[:40]!r}")

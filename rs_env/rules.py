@@ -58,40 +58,24 @@ _MAX_COUNT = 2**31 - 1
 class Rules:
     """A validated, immutable, hashable rule set. Every argument is optional; the default is four-player Rolling Stone.
 
-    num_players: 2..8.
-    suits: the first k suits of clubs, diamonds, hearts, spades (1..4).
-    ranks: the k highest ranks of each suit (1..13); None: as the number of players asks.
-    hand_size: cards for each player; the lowest cards leave the deck. None: all cards are dealt, as evenly as possible.
-    going_out: ``"completed_trick"`` or ``"immediate"``.
-    broken_exit: who takes a broken trick that has leavers, ``"leaver"`` or ``"void"``; only with ``"completed_trick"``.
-    play_on: go on for places after the first player is out.
-    lead_after_pickup: ``"any"`` or ``"other_suit"`` than that of the broken trick.
-    trump: ``"none"``, a suit's name, or ``"last_dealt"``.
-    trump_play: ``"ruff"`` (void players may trump) or ``"anytime"`` (players who could follow may trump).
-    silent_catch: probability that a silent play is noticed; None: there are no silent plays.
-    scoring: ``"win"``, ``"places"``, ``"cards"``, ``"face"`` or ``"parlett"``.
-    target: play a match until a total is at or above it; None: one deal.
-    max_actions: actions after which a deal is truncated; None: 250 for each player.
-    max_deals: deals after which a match without a winner is truncated.
-
     Raises ValueError, naming the field, the value and what is allowed.
     """
 
-    num_players: int = 4
-    suits: int = NUM_SUITS
-    ranks: int | None = None
-    hand_size: int | None = None
-    going_out: str = "completed_trick"
-    broken_exit: str = "leaver"
-    play_on: bool = False
-    lead_after_pickup: str = "any"
-    trump: str = "none"
-    trump_play: str = "ruff"
-    silent_catch: float | None = None
-    scoring: str = "win"
-    target: float | None = None
-    max_actions: int | None = None
-    max_deals: int = 100
+    num_players: int = 4  # players, 2 to 8
+    suits: int = NUM_SUITS  # the first k suits of clubs, diamonds, hearts, spades
+    ranks: int | None = None  # the k highest ranks of each suit; None: as the number of players asks
+    hand_size: int | None = None  # cards for each player, the lowest cards leave the deck; None: all are dealt
+    going_out: str = "completed_trick"  # completed_trick or immediate
+    broken_exit: str = "leaver"  # who takes a broken trick that has leavers: leaver or void
+    play_on: bool = False  # go on for places after the first player is out
+    lead_after_pickup: str = "any"  # any or other_suit (than that of the broken trick)
+    trump: str = "none"  # none, clubs, diamonds, hearts, spades or last_dealt
+    trump_play: str = "ruff"  # ruff (void players may trump) or anytime (who could follow may trump)
+    silent_catch: float | None = None  # probability that a silent play is noticed; None: there are none
+    scoring: str = "win"  # win, places, cards, face or parlett
+    target: float | None = None  # play a match until a total is at or above it; None: one deal
+    max_actions: int | None = None  # actions after which a deal is truncated; None: 250 for each player
+    max_deals: int = 100  # deals after which a match without a winner is truncated
 
     def __post_init__(self) -> None:
         self._check_integer("num_players", MIN_PLAYERS, MAX_PLAYERS)

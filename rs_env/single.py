@@ -12,9 +12,9 @@ from gymnasium import spaces
 
 from rs_env.aec import RENDER_MODES, RESET_OPTIONS, ActionSpace
 from rs_env.baselines import make_agent
-from rs_env.baselines.agent import Agent
+from rs_env.baselines.agent import Agent, RuleBasedAgent, as_agent, ask
 from rs_env.cards import NUM_ACTIONS
-from rs_env.game import Game, IllegalActionError
+from rs_env.game import Game, IllegalActionError, check_dealer, check_decks
 from rs_env.observation import new_mask, observation_spec
 from rs_env.rng import check_seed, check_whole, game_key
 from rs_env.rules import Rules, as_rules
@@ -72,17 +72,19 @@ class RollingStoneEnv(gymnasium.Env):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Deal and play to the learner's first turn; see the class."""
-        super().reset(seed=seed)
         options = options or {}
         unknown = [name for name in options if name not in RESET_OPTIONS]
         if unknown:
             warnings.warn(f"reset options {', '.join(map(repr, unknown))} ignored: allowed are {', '.join(RESET_OPTIONS)}", stacklevel=2)
+        check_decks(self.rules, options.get("deck"))
+        check_dealer(self.rules, options.get("dealer"))
         if seed is not None or self._seed is None:
             self._seed, first_deal = check_seed(seed), 0
             for place, agent in enumerate((*self.opponents, self._substitute)):
                 agent.reset(opponent_seed(self._seed, place))
         else:
             first_deal = self.game.next_deal
+        super().reset(seed=seed)
         if self._fixed_seat is None:
             self.learner_seat = int(self.np_random.integers(self.rules.num_players))
         for _ in range(MOST_DEALS_WITHOUT_DECISION):
@@ -127,7 +129,7 @@ class RollingStoneEnv(gymnasium.Env):
                 game.play(legal[0])
             else:
                 agent = self.opponents[(seat - self.learner_seat) % n - 1]  # type: ignore[operator]
-                game.play(int(agent.act(np.array([game.view(seat)]))[0]))  # type: ignore[arg-type]
+                game.play(int(ask(agent, np.array([game.view(seat)]))[0]))  # type: ignore[arg-type]
 
     def _observation(self) -> np.ndarray:
         observation = np.empty(self.layout.size, np.int8)
@@ -175,7 +177,12 @@ def check_arguments(
     listed: list[Any] = list(opponents) if several else [opponents] * others  # type: ignore[arg-type]
     if len(listed) != others:
         raise ValueError(f"opponents: {len(listed)} are not allowed: there must be one, or one for each of the {others} other seats")
-    return checked, [make_agent(agent) if isinstance(agent, str) else agent for agent in listed]
+    return checked, [_opponent(agent) for agent in listed]
+
+
+def _opponent(agent: str | Agent) -> Agent:
+    """The agent of that name, or the agent itself; a rule-based one anew, so that each seat draws for itself."""
+    return RuleBasedAgent(agent.player) if type(agent) is RuleBasedAgent else as_agent(agent, make_agent)
 
 
 def opponent_seed(seed: int, place: int) -> int:

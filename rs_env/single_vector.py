@@ -6,9 +6,11 @@ Rule-based opponents are played inside compiled code; other agents are asked in 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -17,7 +19,7 @@ from numba import njit
 
 from rs_env import engine
 from rs_env.aec import ActionSpace
-from rs_env.baselines.agent import Agent, RuleBasedAgent
+from rs_env.baselines.agent import Agent, RuleBasedAgent, ask
 from rs_env.baselines.rules_of_thumb import RANDOM, act
 from rs_env.bits import EMPTY, address_of, bit, lowest, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, PICKUP
@@ -68,7 +70,7 @@ class RollingStoneVectorEnv(VectorEnv):
         self._compiled = compile_rules(self.rules)
         self._players = np.full(n, _ASK, np.int64)  # by seat
         for place, agent in enumerate(self.opponents):
-            if isinstance(agent, RuleBasedAgent):
+            if type(agent) is RuleBasedAgent:
                 self._players[self._seat_of(place)] = agent.player
         self.states = np.zeros(self.num_envs, STATE)
         self._streams = np.zeros((self.num_envs, n + 1), np.uint64)  # of each seat, and of what replaces illegal actions
@@ -84,6 +86,8 @@ class RollingStoneVectorEnv(VectorEnv):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start all games anew: game i from ``seed + i`` or ``seed[i]``, or with its next deck where that is None."""
+        if options:
+            warnings.warn(f"reset options {', '.join(map(repr, options))} ignored: a batch has none", stacklevel=2)
         seeds: list[int | None]
         if seed is None:
             seeds = [None] * self.num_envs
@@ -108,7 +112,7 @@ class RollingStoneVectorEnv(VectorEnv):
             self._streams[i, self.learner_seat] = 1  # unused; not zero: the game has been seeded
         _begin_games(self.states, np.array(games, np.int64), np.array(seeds, np.uint64))
         for place, agent in enumerate(self.opponents):
-            if seeds and not isinstance(agent, RuleBasedAgent):
+            if seeds and type(agent) is not RuleBasedAgent:
                 agent.reset(opponent_seed(seeds[0], place))
 
     def _deal(self, games: np.ndarray, next_deck: np.ndarray) -> None:
@@ -128,6 +132,8 @@ class RollingStoneVectorEnv(VectorEnv):
         Raises ValueError for actions that are not integers of shape (num_envs,), and with ``illegal_action="raise"``
         IllegalActionError, naming the game, with nothing changed in any of them.
         """
+        if not self._streams[:, 0].all():
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
             raise ValueError(
@@ -187,7 +193,7 @@ class RollingStoneVectorEnv(VectorEnv):
                 asked = games[waiting & (turns == self._seat_of(place))]
                 if len(asked):
                     _view(self._compiled, self.states, asked, self._views)
-                    _answer(self._compiled, self.states, asked, np.asarray(agent.act(self._views[: len(asked)]), np.int64))
+                    _answer(self._compiled, self.states, asked, ask(agent, self._views[: len(asked)]))
 
     def _observations(self) -> np.ndarray:
         observations = np.empty((self.num_envs, self.single_observation_space.shape[0]), np.int8)  # type: ignore[index]

@@ -83,7 +83,9 @@ class SelfPlayVectorEnv:
         self._actions = np.zeros(self.num_envs, np.int64)
         self._batch = self.new_batch()
         self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
-        self.reset(seed)
+        self._seed_games(check_seed(seed))
+        self._run(False, self._batch)
+        self._untouched = True  # by reset or step, so that the first reset shows the first decks
 
     def new_batch(self) -> Batch:
         """Buffers for one step, for `out`."""
@@ -99,21 +101,27 @@ class SelfPlayVectorEnv:
         )
 
     def reset(self, seed: int | None = None, out: Batch | None = None) -> Batch:
-        """Start all games anew, from `seed`, or with the next decks where it is None."""
-        if seed is not None or not hasattr(self, "seed"):
-            self.seed = check_seed(seed)
-            _begin_games(self._compiled, self.states, np.uint64(self.seed), self._policy)
-        else:
+        """Start all games anew, from `seed`; where it is None with the next decks, the first time with the first ones."""
+        batch = self._fitting(out)
+        if seed is not None:
+            self._seed_games(check_seed(seed))
+        elif not self._untouched:
             _next_episodes(self._compiled, self.states)
-        return self._run(False, out)
+        self._untouched = False
+        return self._run(False, batch)
+
+    def _seed_games(self, seed: int) -> None:
+        self.seed = seed
+        _begin_games(self._compiled, self.states, np.uint64(seed), self._policy)
 
     def step(self, actions: np.ndarray, out: Batch | None = None) -> Batch:
         """Take one action (integers of shape (B,)) in each game.
 
         Raises IllegalActionError, naming the game, with nothing changed in any game, where one is not legal.
         """
+        batch = self._fitting(out)
         self._actions[:] = self._checked(actions)
-        return self._run(True, out)
+        return self._run(True, batch)
 
     def random_actions(self, out: np.ndarray | None = None) -> np.ndarray:
         """A uniformly random legal action for each game, int64 (B,), drawn inside the engine; written to `out` if given."""
@@ -129,15 +137,20 @@ class SelfPlayVectorEnv:
         Forced turns count as steps, also with `skip_forced`. The batch says nothing of the episodes that ended meanwhile.
         """
         check_whole("steps", steps, 0, (1 << 31) - 1)
+        batch = self._fitting(out)
         self._share(_play_randomly, _play_randomly_parallel, self._compiled, self.states, self._policy, steps)
-        return self._run(False, out)
+        return self._run(False, batch)
 
     def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
         """Put all games into the given states (a copy of ``vec.states``) and show them."""
         if not isinstance(states, np.ndarray) or states.dtype != STATE or states.shape != (self.num_envs,):
             raise ValueError(f"states: must be an array of dtype rs_env.state.STATE and shape ({self.num_envs},)")
+        cards = np.bitwise_or.reduce(states["hand"], axis=1) | states["trick"] | states["dead"]
+        if (states["status"] != RUNNING).any() or (cards != self._compiled["deck"]).any():
+            raise ValueError("states: each must be of a game that goes on and has exactly the cards of the rule set")
+        batch = self._fitting(out)
         self.states[:] = states
-        return self._run(False, out)
+        return self._run(False, batch)
 
     def close(self) -> None:
         """Nothing is held that would need to be released."""
@@ -156,9 +169,9 @@ class SelfPlayVectorEnv:
             )
         return actions
 
-    def _run(self, act: bool, out: Batch | None) -> Batch:
+    def _run(self, act: bool, batch: Batch) -> Batch:
         """Step the games if `act`, then show them; in threads if there are several."""
-        batch = self._batch if out is None else self._fitting(out)
+        self._untouched = False
         for array in (batch.rewards, batch.terminated, batch.truncated):
             array.fill(0)  # games write here only where an episode ends
         mask = batch.observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
@@ -181,7 +194,12 @@ class SelfPlayVectorEnv:
         finally:
             numba.set_num_threads(before)
 
-    def _fitting(self, out: Batch) -> Batch:
+    def _fitting(self, out: Batch | None) -> Batch:
+        """The batch to write to. Raises ValueError for buffers that do not fit."""
+        if out is None:
+            return self._batch
+        if not isinstance(out, Batch):
+            raise ValueError(f"out={out!r} is not allowed: make it with new_batch()")
         for field in fields(Batch):
             ours, theirs = getattr(self._batch, field.name), getattr(out, field.name)
             if (ours is None) != (theirs is None) or (

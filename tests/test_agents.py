@@ -200,7 +200,7 @@ def test_policy_agent_plays_by_its_checkpoint(tmp_path: Path) -> None:
     run.save()
     loaded = PolicyAgent.load(tmp_path)
     result = duel(loaded, "random", run.config.rules, deals=10)
-    assert result == duel(PolicyAgent(run.learner.network, 3, str(tmp_path)), "random", run.config.rules, deals=10)
+    assert result == duel(PolicyAgent(run.learner.network, 3, tmp_path.name), "random", run.config.rules, deals=10)
     with pytest.raises(ValueError, match="3 players"):
         loaded.act(Game("rolling_stone").view(Game("rolling_stone").turn))
     with pytest.raises(ValueError, match="temperature"):

@@ -36,9 +36,9 @@ def dealt(rules: Rules, seed: int, games: int = GAMES, deals: int = DEALS) -> tu
     batch = SelfPlayVectorEnv(games, rules, seed=seed)
     decks, dealers = [], []
     for _ in range(deals):
+        batch.reset()  # the first one shows the first decks
         decks.append(batch.states["deck"][:, : len(rules.deck)].copy())
         dealers.append(batch.states["dealer"].copy())
-        batch.reset()
     return np.array(decks), np.array(dealers)
 
 

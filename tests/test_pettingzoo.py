@@ -451,6 +451,7 @@ def test_resets_deal_as_a_batch_does(rules: Rules, steps: int) -> None:
     rng = random.Random(0)
     env, vec = rs_env.raw_env(rules), SelfPlayVectorEnv(1, rules, seed=7)
     env.reset(seed=7)
+    vec.reset()  # the first one, so with the first decks
     for _ in range(4):
         assert game_of(env).hands == Game(rules, seed=7, first_deal=int(vec.states["deal"][0])).hands
         assert game_of(env).states["deck"].tolist() == vec.states["deck"].tolist()

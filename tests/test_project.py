@@ -35,7 +35,8 @@ def test_public_names_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "number"), [(page, i) for page in ("README.md", "docs/observation.md") for i in range(len(python_blocks(page)))]
+    ("page", "number"),
+    [(page, i) for page in ("README.md", "docs/observation.md", "docs/agents.md") for i in range(len(python_blocks(page)))],
 )
 def test_python_in_the_pages_runs(page: str, number: int) -> None:
     block = python_blocks(page)[number]
@@ -46,6 +47,11 @@ def test_python_in_the_pages_runs(page: str, number: int) -> None:
 
 def test_readme_has_a_quickstart() -> None:
     assert any("rs_env.env(" in block for block in python_blocks("README.md"))
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "docs/agents.md", "docs/observation.md", "docs/rules.md"])
+def test_no_gap_is_left_in_the_pages(page: str) -> None:
+    assert not re.search(r"^[A-Z_]{6,}$|TODO|TBD", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_generated_table_is_up_to_date() -> None:

@@ -429,3 +429,12 @@ def test_wrong_numbers_are_refused(name: str, value: Any) -> None:
 def test_wrong_rules_and_seeds_are_refused(options: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         SelfPlayVectorEnv(2, **options)
+
+
+def test_first_reset_shows_the_first_decks_and_the_second_the_next() -> None:
+    vec = SelfPlayVectorEnv(3, seed=5)
+    first = vec.reset().observation.copy()
+    assert np.array_equal(first, SelfPlayVectorEnv(3, seed=99).reset(5).observation)
+    assert vec.states["deck"][0, :32].tolist() == Game(seed=5).decks[0]
+    vec.reset()
+    assert vec.states["deck"][0, :32].tolist() == Game(seed=5, first_deal=1).decks[0]

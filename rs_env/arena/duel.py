@@ -8,8 +8,8 @@ import numpy as np
 
 from rs_env.arena.play import play_games
 from rs_env.baselines import make_agent
-from rs_env.baselines.agent import Agent
-from rs_env.rng import check_seed
+from rs_env.baselines.agent import Agent, as_agent
+from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, as_rules
 
 _NORMAL_95 = 1.959964  # 97.5 % quantile of the normal distribution
@@ -34,17 +34,28 @@ class Duel:
     actions: float
     parity: float
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The 95 % interval of the win share, within 0..1."""
+        return max(0.0, self.win_share - self.interval), min(1.0, self.win_share + self.interval)
+
+    def __str__(self) -> str:
+        low, high = self.bounds
+        return (
+            f"{self.agent} against {round(1 / self.parity) - 1} x {self.opponent}: {self.win_share:.1%} ({low:.1%} .. {high:.1%}),"
+            f" parity {self.parity:.1%}, {self.games} games, {self.capped:.1%} capped"
+        )
+
 
 def duel(agent: Agent | str, opponent: Agent | str, rules: Rules | str = "rolling_stone", deals: int = 1000, seed: int = 0) -> Duel:
     """Play `deals` deals (matches, with a target) from each seat, one `agent` against n - 1 of `opponent`.
 
     Raises ValueError for fewer than two deals, since no interval comes from one.
     """
-    if deals < 2:
-        raise ValueError(f"deals={deals!r} is not allowed: it must be at least 2")
+    check_whole("deals", deals, 2, (1 << 31) - 1)
     rules, seed = as_rules(rules), check_seed(seed)
     n = rules.num_players
-    table = [make_agent(a) if isinstance(a, str) else a for a in (agent, opponent)]
+    table = [as_agent(player, make_agent) for player in (agent, opponent)]
     for number, player in enumerate(table):
         player.reset((seed + number) % 2**64)
     wins, capped, actions = np.zeros((deals, n)), 0, 0

@@ -9,9 +9,7 @@ import numpy as np
 from numba import njit
 
 from rs_env import engine
-from rs_env.baselines.agent import Agent
-from rs_env.bits import bit
-from rs_env.cards import PICKUP
+from rs_env.baselines.agent import Agent, ask
 from rs_env.rules import Rules
 from rs_env.scoring import reward
 from rs_env.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
@@ -54,14 +52,7 @@ def play_games(rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seed:
             mine = running[movers == number]
             if len(mine):
                 _view(compiled, states, mine, views)
-                actions = np.asarray(agent.act(views[: len(mine)]))
-                if actions.shape != mine.shape or actions.dtype.kind not in "iu":
-                    raise ValueError(
-                        f"agent {agent.name!r} gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {mine.shape}"
-                    )
-                wrong = _step(compiled, states, mine, actions.astype(np.int64), lengths)
-                if wrong >= 0:
-                    raise ValueError(f"agent {agent.name!r} chose the illegal action {actions[wrong]}")
+                _step(compiled, states, mine, ask(agent, views[: len(mine)]), lengths)
         running = running[states["status"][running] == RUNNING]
     rewards = np.zeros((games, rules.num_players))
     _rewards(compiled, states, rewards)
@@ -87,14 +78,10 @@ def _view(rules, states, games, views):
 
 @njit(cache=True, nogil=True)
 def _step(rules, states, games, actions, lengths):
-    """Step the games listed; returns the position of an illegal action, or -1."""
+    """Step the games listed."""
     for k in range(games.shape[0]):
-        action = actions[k]
-        if action < 0 or action > PICKUP or not engine.legal_actions(rules[0], states[games[k]]) & bit(action):
-            return k
-        engine.step(rules[0], states[games[k]], action)
+        engine.step(rules[0], states[games[k]], actions[k])
         lengths[games[k]] += 1
-    return -1
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rs_env.baselines.rules_of_thumb import PLAYERS, act_all
+from rs_env.cards import NUM_ACTIONS
 from rs_env.rng import check_seed, game_key
 from rs_env.view import VIEW
 
@@ -59,8 +60,41 @@ def as_views(views: Any) -> np.ndarray:
     return array
 
 
+def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:
+    """The agent of that name, made by `make`, or the agent itself. Raises ValueError for what is neither."""
+    if isinstance(agent, str):
+        return make(agent)
+    if (
+        isinstance(agent, type)
+        or not all(callable(getattr(agent, method, None)) for method in ("act", "reset"))
+        or not hasattr(agent, "name")
+    ):
+        raise ValueError(f"agent {agent!r} is not allowed: it must be a name, or an object with name, reset(seed) and act(views)")
+    return agent
+
+
+def ask(agent: Agent, views: np.ndarray) -> np.ndarray:
+    """The agent's actions, int64 (B,), for views of seats that are to act.
+
+    Raises ValueError, naming the agent, unless it gives one legal action for each.
+    """
+    actions = np.asarray(agent.act(views))
+    if actions.shape != views.shape or actions.dtype.kind not in "iu":
+        raise ValueError(
+            f"agent {agent.name!r} gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}"
+        )
+    inside = (actions >= 0) & (actions < NUM_ACTIONS)
+    legal = inside & (views["legal"] >> np.where(inside, actions, 0).astype(np.uint64) & np.uint64(1)).astype(np.bool_)
+    if not legal.all():
+        first = int(legal.argmin())
+        raise ValueError(f"agent {agent.name!r} chose the illegal action {actions[first]}")
+    return actions.astype(np.int64)
+
+
 def build(factories: dict[str, Callable[..., Agent]], text: str) -> Agent:
     """The agent of ``"name"`` or ``"name:option=value,..."``. Raises ValueError, naming what is wrong and what is allowed."""
+    if not isinstance(text, str):
+        raise ValueError(f"agent {text!r} is not allowed: it must be a name, one of {', '.join(map(repr, factories))}")
     name, _, rest = text.partition(":")
     if name not in factories:
         raise ValueError(f"agent {name!r} is not known: there are {', '.join(map(repr, factories))}")
