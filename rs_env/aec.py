@@ -237,11 +237,14 @@ class _DirectAccess:
 class _TerminateIllegal(_DirectAccess, wrappers.TerminateIllegalWrapper):
     """PettingZoo's wrapper, with what is no action at all treated like any illegal one, and no mask left in `infos` afterwards."""
 
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        return self.env.observe(agent)  # without keeping the observation for `step`, which asks the game
+
     def step(self, action: int | None) -> None:
         agent = self.agent_selection
+        mask = self.env.game.action_mask  # the game's own: what was handed out may have been changed
+        self._prev_obs = {"action_mask": mask}
         if not (self.terminations[agent] or self.truncations[agent]):
-            mask = self.env.game.action_mask  # the game's own: what was handed out may have been changed
-            self._prev_obs = {"action_mask": mask}
             number = action_number(action)
             action = int(mask.argmin()) if number is None else number  # 53 actions are never all legal
         super().step(action)
