@@ -125,13 +125,7 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a new deal or match; see the class. Unknown options are ignored with a warning."""
-        options = options or {}
-        unknown = [name for name in options if name not in RESET_OPTIONS]
-        if unknown:
-            warnings.warn(f"reset options {', '.join(map(repr, unknown))} ignored: allowed are {', '.join(RESET_OPTIONS)}", stacklevel=2)
-        deck, dealer = options.get("deck"), options.get("dealer")
-        check_decks(self.rules, deck)
-        check_dealer(self.rules, dealer)
+        deck, dealer = read_reset_options(self.rules, options)
         if seed is not None or self._seed is None:
             self._seed, first_deal = check_seed(seed), 0
         else:
@@ -213,6 +207,18 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
 
     def close(self) -> None:
         """Nothing is held that would need to be released."""
+
+
+def read_reset_options(rules: Rules, options: dict[str, Any] | None) -> tuple[Any, Any]:
+    """Deck and dealer of the options of a reset, checked; unknown options are ignored with a warning."""
+    options = options or {}
+    unknown = [name for name in options if name not in RESET_OPTIONS]
+    if unknown:
+        warnings.warn(f"reset options {', '.join(map(repr, unknown))} ignored: allowed are {', '.join(RESET_OPTIONS)}", stacklevel=3)
+    deck, dealer = options.get("deck"), options.get("dealer")
+    check_decks(rules, deck)
+    check_dealer(rules, dealer)
+    return deck, dealer
 
 
 def _from_env(name: str) -> property:

@@ -41,6 +41,13 @@ def legal(rules, states, i):
 
 
 @njit(cache=True, nogil=True)
+def view_turns(states, games, views):
+    """Write what the seat to act may know, for each game listed by its index, to the first records of `views`."""
+    for k in range(games.shape[0]):
+        fill_view(views[0].rules, states[games[k]], states[games[k]].turn, views[k])
+
+
+@njit(cache=True, nogil=True)
 def observe(rules, states, i, seat, observation, mask):
     """Write a seat's observation and action mask."""
     s = states[i]

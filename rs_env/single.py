@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +9,11 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from rs_env.aec import RENDER_MODES, RESET_OPTIONS, ActionSpace
+from rs_env.aec import RENDER_MODES, ActionSpace, read_reset_options
 from rs_env.baselines import make_agent
 from rs_env.baselines.agent import Agent, RuleBasedAgent, as_agent, ask
 from rs_env.cards import NUM_ACTIONS
-from rs_env.game import Game, IllegalActionError, check_dealer, check_decks
+from rs_env.game import Game, IllegalActionError
 from rs_env.observation import new_mask, observation_spec
 from rs_env.rng import check_seed, check_whole, game_key
 from rs_env.rules import Rules, as_rules
@@ -72,12 +71,7 @@ class RollingStoneEnv(gymnasium.Env):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Deal and play to the learner's first turn; see the class."""
-        options = options or {}
-        unknown = [name for name in options if name not in RESET_OPTIONS]
-        if unknown:
-            warnings.warn(f"reset options {', '.join(map(repr, unknown))} ignored: allowed are {', '.join(RESET_OPTIONS)}", stacklevel=2)
-        check_decks(self.rules, options.get("deck"))
-        check_dealer(self.rules, options.get("dealer"))
+        deck, dealer = read_reset_options(self.rules, options)
         if seed is not None or self._seed is None:
             self._seed, first_deal = check_seed(seed), 0
             for place, agent in enumerate((*self.opponents, self._substitute)):
@@ -88,7 +82,7 @@ class RollingStoneEnv(gymnasium.Env):
         if self._fixed_seat is None:
             self.learner_seat = int(self.np_random.integers(self.rules.num_players))
         for _ in range(MOST_DEALS_WITHOUT_DECISION):
-            self.game = Game(self.rules, self._seed, options.get("deck"), options.get("dealer"), first_deal=first_deal)
+            self.game = Game(self.rules, self._seed, deck, dealer, first_deal=first_deal)
             self._play_on()
             first_deal = self.game.next_deal
             if not self.game.is_over:

@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numba import njit
 
-from rs_env import engine
+from rs_env import engine, kernels
 from rs_env.aec import ActionSpace
 from rs_env.baselines.agent import Agent, RuleBasedAgent, ask
 from rs_env.baselines.rules_of_thumb import RANDOM, act
@@ -192,7 +192,7 @@ class RollingStoneVectorEnv(VectorEnv):
             for place, agent in enumerate(self.opponents):
                 asked = games[waiting & (turns == self._seat_of(place))]
                 if len(asked):
-                    _view(self._compiled, self.states, asked, self._views)
+                    kernels.view_turns(self.states, asked, self._views)
                     _answer(self._compiled, self.states, asked, ask(agent, self._views[: len(asked)]))
 
     def _observations(self) -> np.ndarray:
@@ -268,12 +268,6 @@ def _play_on(rules, states, games, views, players, streams, learner, skip_forced
                 engine.step(rules[0], s, act(players[seat], views[0], streams[i, seat:]))
             options = engine.legal_actions(rules[0], s)
         legal[i] = options
-
-
-@njit(cache=True, nogil=True)
-def _view(rules, states, games, views):
-    for k in range(games.shape[0]):
-        fill_view(rules[0], states[games[k]], states[games[k]].turn, views[k])
 
 
 @njit(cache=True, nogil=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from rs_env import engine
+from rs_env import engine, kernels
 from rs_env.baselines.agent import Agent, ask
 from rs_env.rules import Rules
 from rs_env.scoring import reward
 from rs_env.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
-from rs_env.view import empty_views, fill_view
+from rs_env.view import empty_views
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def play_games(rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seed:
         for number, agent in enumerate(agents):
             mine = running[movers == number]
             if len(mine):
-                _view(compiled, states, mine, views)
+                kernels.view_turns(states, mine, views)
                 _step(compiled, states, mine, ask(agent, views[: len(mine)]), lengths)
         running = running[states["status"][running] == RUNNING]
     rewards = np.zeros((games, rules.num_players))
@@ -68,12 +68,6 @@ def _begin(rules, states, seed, indices):
     for g in range(states.shape[0]):
         engine.begin_game(states[g], seed, indices[g])
         engine.begin_episode(rules[0], states[g], NOBODY)
-
-
-@njit(cache=True, nogil=True)
-def _view(rules, states, games, views):
-    for k in range(games.shape[0]):
-        fill_view(rules[0], states[games[k]], states[games[k]].turn, views[k])
 
 
 @njit(cache=True, nogil=True)
