@@ -9,7 +9,7 @@ A *set of cards* is a 64-bit integer with bit ``card`` set for each member; a *s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 NUM_SUITS = 4
 NUM_RANKS = 13
@@ -79,8 +79,3 @@ def members(bits: int) -> list[int]:
     """Sorted cards (or actions, or suits) of a set."""
     bits = int(bits)
     return [i for i in range(bits.bit_length()) if bits >> i & 1]
-
-
-def values(cards: Sequence[int], by_rank: Sequence[int]) -> int:
-    """Sum of ``by_rank[rank]`` over cards."""
-    return sum(by_rank[rank_of(card)] for card in cards)
