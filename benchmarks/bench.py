@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import platform
 import statistics
@@ -21,6 +22,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -115,11 +117,11 @@ def copying(games: int) -> Measurement:
 
 def measurements(quick: bool) -> tuple[dict[str, Measurement], list[str]]:
     """All measurements by name, and the peers that are missing."""
-    plain = PlainLoop(1024)
+    plain, wide = PlainLoop(1024), PlainLoop(4096)
     found: dict[str, Measurement] = {
-        "plain loop, engine only": repeated(lambda: plain.play(50, False)),
+        "plain loop, engine only": repeated(lambda: plain.play(100, False)),
         "rs_env engine only": engine_only(),
-        "plain loop with observations": repeated(lambda: plain.play(20, True)),
+        "plain loop with observations": repeated(lambda: wide.play(5, True)),
     }
     for games in (1, 4096) if quick else BATCHES:
         for threads in (1, 2):
@@ -143,7 +145,7 @@ def measurements(quick: bool) -> tuple[dict[str, Measurement], list[str]]:
             missing.append(f"{name} ({type(error).__name__}: {error})")
     for name, run in list(found.items()):
         try:
-            run(0.0)  # compiled, warm
+            run(0.05)  # compiled, warm
         except Exception as error:
             del found[name]
             missing.append(f"{name} ({type(error).__name__}: {error})")
@@ -160,6 +162,28 @@ def measure(found: dict[str, Measurement], rounds: int, budget: float) -> dict[s
             rates[name].append(actions / (time.perf_counter() - begin))
         print(f"round {number + 1} of {rounds}", file=sys.stderr)
     return rates
+
+
+def in_processes(count: int, games: int = 16384, seconds: float = 2.0) -> float:
+    """Actions per second of so many independent processes at once, each with a batch of one thread: what the machine allows threads."""
+    context = multiprocessing.get_context("spawn")
+    begin, results = context.Barrier(count), context.Queue()
+    workers = [context.Process(target=_work, args=(games, seconds, begin, results)) for _ in range(count)]
+    for worker in workers:
+        worker.start()
+    rates = [results.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    return sum(rates)
+
+
+def _work(games: int, seconds: float, begin: Any, results: Any) -> None:
+    run = batch(games)
+    run(0.2)
+    begin.wait()
+    start = time.perf_counter()
+    actions = run(seconds)
+    results.put(actions / (time.perf_counter() - start))
 
 
 def memory_growth(steps: int) -> float:
@@ -207,7 +231,9 @@ def ratios(median: dict[str, float]) -> dict[str, float]:
             "OpenSpiel hearts, Python with observations",
         ),
         "packed / plain observations": ("rs_env batch of 4096, packed", "rs_env batch of 4096, 1 thread"),
-        "two threads / one": ("rs_env batch of 4096, 2 threads", "rs_env batch of 4096, 1 thread"),
+        "two threads / one, batch of 4096": ("rs_env batch of 4096, 2 threads", "rs_env batch of 4096, 1 thread"),
+        "two threads / one, batch of 16384": ("rs_env batch of 16384, 2 threads", "rs_env batch of 16384, 1 thread"),
+        "two processes / one, batches of 16384": ("rs_env, two processes at once", "rs_env, one process"),
         "batch of 4096 / batch of 64, per step": ("rs_env batch of 4096, 1 thread", "rs_env batch of 64, 1 thread"),
         "8 players / 2 players, time per step": ("rs_env batch of 1024, 2 players", "rs_env batch of 1024, 8 players"),
         "share of memory bandwidth": ("rs_env batch of 4096, 1 thread", "copying buffers of 4096 observations"),
@@ -253,6 +279,9 @@ def main() -> None:
     started = start_up()
     found, missing = measurements(quick)
     rates = measure(found, 3 if quick else 7, 0.1 if quick else 0.4)
+    for _ in range(1 if quick else 3):
+        for name, count in (("rs_env, one process", 1), ("rs_env, two processes at once", 2)):
+            rates.setdefault(name, []).append(in_processes(count))
     growth = memory_growth(10**6 if quick else 10**7)
     median = {name: statistics.median(values) for name, values in rates.items()}
     facts, compared = machine(), ratios(median)

@@ -77,15 +77,18 @@ def deal_out(rules, s):
         s.excluded[seat] = 0
         s.out[seat] = NOBODY
     seat = np.int64(s.dealer)
-    for i in range(rules.num_cards):
+    for first in range(n):
         seat = seat + 1 if seat + 1 < n else 0
-        s.hand[seat] |= bit(s.deck[i])
-        s.hand_size[seat] += 1
+        hand = EMPTY
+        for i in range(first, rules.num_cards, n):
+            hand |= bit(s.deck[i])
+        s.hand[seat] = hand
+        s.hand_size[seat] = popcount(hand)
     s.trump = rules.trump
     if rules.trump == LAST_DEALT:
         shown = s.deck[rules.num_cards - 1]
         s.trump = shown // NUM_RANKS
-        s.known[seat] = bit(shown)
+        s.known[(s.dealer + rules.num_cards) % n] = bit(shown)
     s.chance = deal_stream(s.key, s.deal, CHANCE)
     s.dead = EMPTY
     s.num_dead = 0

@@ -9,13 +9,14 @@ import numpy as np
 from numba import njit
 
 from rs_env import engine
-from rs_env.bits import EMPTY, address_of, bit, unpack_actions
+from rs_env.bits import EMPTY, ONE, address_of, bit, unpack_actions
 from rs_env.cards import PICKUP
 from rs_env.observation import encode, encode_state
 from rs_env.scoring import reward, score
 from rs_env.view import fill_view
 
 ILLEGAL = -1
+_LOW_BITS = np.uint64(63)
 
 
 @njit(cache=True, nogil=True)
@@ -38,6 +39,24 @@ def deal_deck(rules, states, i, deck):
 def legal(rules, states, i):
     """The set of legal actions of the seat to act."""
     return engine.legal_actions(rules[0], states[i])
+
+
+@njit(cache=True, nogil=True)
+def find_illegal(legal, actions, illegal):
+    """Whether an action (int64) is not a member of the legal set beside it; then mark, in `illegal`, which ones are not.
+
+    The first loop has no branch, so that LLVM checks several at a time: no legal set has a member above `PICKUP`, and an
+    action outside 0..63 has bits beyond the lowest six.
+    """
+    found = EMPTY
+    for i in range(actions.shape[0]):
+        action = np.uint64(actions[i])
+        found |= (~(legal[i] >> (action & _LOW_BITS)) & ONE) | (action & ~_LOW_BITS)
+    if found == EMPTY:
+        return False
+    for i in range(actions.shape[0]):
+        illegal[i] = actions[i] < 0 or actions[i] > PICKUP or not legal[i] & bit(actions[i])
+    return True
 
 
 @njit(cache=True, nogil=True)

@@ -21,8 +21,8 @@ from rs_env import engine, kernels
 from rs_env.aec import ActionSpace
 from rs_env.baselines.agent import Agent, RuleBasedAgent, ask
 from rs_env.baselines.rules_of_thumb import RANDOM, act
-from rs_env.bits import EMPTY, address_of, bit, lowest, unpack_actions, without_lowest
-from rs_env.cards import NUM_ACTIONS, PICKUP
+from rs_env.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
+from rs_env.cards import NUM_ACTIONS
 from rs_env.game import IllegalActionError
 from rs_env.observation import encode, observation_spec
 from rs_env.rng import check_seed, check_whole, game_key
@@ -140,8 +140,8 @@ class RollingStoneVectorEnv(VectorEnv):
                 f"actions: {actions.dtype} of shape {actions.shape} is not allowed: they must be integers of shape ({self.num_envs},)"
             )
         illegal = np.zeros(self.num_envs, np.bool_)
-        _find_illegal(self._legal, actions, illegal)
-        if self.illegal_action == "raise" and illegal.any():
+        found = kernels.find_illegal(self._legal, actions.astype(np.int64), illegal)
+        if found and self.illegal_action == "raise":
             first = int(illegal.argmax())
             raise IllegalActionError(f"actions[{first}]={actions[first]} is not allowed")
         penalised = illegal if self.illegal_action == "penalise" else np.zeros(self.num_envs, np.bool_)
@@ -225,13 +225,6 @@ def _begin_episodes(rules, states, games, next_deck):
         if next_deck[k]:
             engine.next_deck(rules[0], states[games[k]])
         engine.begin_episode(rules[0], states[games[k]], NOBODY)
-
-
-@njit(cache=True, nogil=True)
-def _find_illegal(legal, actions, illegal):
-    for i in range(actions.shape[0]):
-        action = np.int64(actions[i])
-        illegal[i] = action < 0 or action > PICKUP or not legal[i] & bit(action)
 
 
 @njit(cache=True, nogil=True)

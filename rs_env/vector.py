@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numba import njit, prange
+from numba import config, get_num_threads, njit, prange, set_num_threads
 
-from rs_env import engine
-from rs_env.bits import EMPTY, PICKUP_BIT, address_of, bit, lowest, nth_member, popcount, unpack_actions, without_lowest
-from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, members
+from rs_env import engine, kernels
+from rs_env.bits import EMPTY, PICKUP_BIT, address_of, lowest, nth_member, popcount, unpack_actions, without_lowest
+from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.game import IllegalActionError
 from rs_env.observation import encode, observation_spec
 from rs_env.packing import encode_packed, packed_size
@@ -21,6 +20,7 @@ from rs_env.rules import Rules, as_rules
 from rs_env.scoring import reward
 from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 
+_MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
 _POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 
 
@@ -81,10 +81,11 @@ class SelfPlayVectorEnv:
         self._legal = np.zeros(self.num_envs, np.uint64)
         self._policy = np.zeros(self.num_envs, np.uint64)
         self._actions = np.zeros(self.num_envs, np.int64)
+        self._illegal = np.zeros(self.num_envs, np.bool_)
         self._batch = self.new_batch()
         self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
         self._seed_games(check_seed(seed))
-        self._run(False, self._batch)
+        self._run(None, self._batch)
         self._untouched = True  # by reset or step, so that the first reset shows the first decks
 
     def new_batch(self) -> Batch:
@@ -108,7 +109,7 @@ class SelfPlayVectorEnv:
         elif not self._untouched:
             _next_episodes(self._compiled, self.states)
         self._untouched = False
-        return self._run(False, batch)
+        return self._run(None, batch)
 
     def _seed_games(self, seed: int) -> None:
         self.seed = seed
@@ -120,8 +121,7 @@ class SelfPlayVectorEnv:
         Raises IllegalActionError, naming the game, with nothing changed in any game, where one is not legal.
         """
         batch = self._fitting(out)
-        self._actions[:] = self._checked(actions)
-        return self._run(True, batch)
+        return self._run(self._checked(actions), batch)
 
     def random_actions(self, out: np.ndarray | None = None) -> np.ndarray:
         """A uniformly random legal action for each game, int64 (B,), drawn inside the engine; written to `out` if given."""
@@ -139,7 +139,7 @@ class SelfPlayVectorEnv:
         check_whole("steps", steps, 0, (1 << 31) - 1)
         batch = self._fitting(out)
         self._share(_play_randomly, _play_randomly_parallel, self._compiled, self.states, self._policy, steps)
-        return self._run(False, batch)
+        return self._run(None, batch)
 
     def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
         """Put all games into the given states (a copy of ``vec.states``) and show them."""
@@ -150,49 +150,50 @@ class SelfPlayVectorEnv:
             raise ValueError("states: each must be of a game that goes on and has exactly the cards of the rule set")
         batch = self._fitting(out)
         self.states[:] = states
-        return self._run(False, batch)
+        return self._run(None, batch)
 
     def close(self) -> None:
         """Nothing is held that would need to be released."""
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
+        """The actions as contiguous int64, known to be legal."""
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
             raise ValueError(
                 f"actions: shape {actions.shape} of {actions.dtype} is not allowed: they must be integers of shape ({self.num_envs},)"
             )
-        wrong = _first_illegal(self._legal, actions)
-        if wrong >= 0:
+        actions = np.ascontiguousarray(actions, np.int64)
+        if self._share(kernels.find_illegal, _find_illegal_parallel, self._legal, actions, self._illegal):
+            kernels.find_illegal(self._legal, actions, self._illegal)  # in all games: a thread without a find marks nothing
+            wrong = int(self._illegal.argmax())
             raise IllegalActionError(
                 f"actions[{wrong}]={actions[wrong]} is not allowed: legal there are "
                 + ", ".join(f"{a} ({action_text(a)})" for a in members(self._legal[wrong]))
             )
         return actions
 
-    def _run(self, act: bool, batch: Batch) -> Batch:
-        """Step the games if `act`, then show them; in threads if there are several."""
+    def _run(self, actions: np.ndarray | None, batch: Batch) -> Batch:
+        """Take these actions, or none, then show the games."""
         self._untouched = False
-        for array in (batch.rewards, batch.terminated, batch.truncated):
-            array.fill(0)  # games write here only where an episode ends
+        act = actions is not None
         mask = batch.observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
-        rows = (batch.observation.view(np.int8), batch.observation.strides[0], mask.view(np.int8))
+        rows = (batch.observation.view(np.int8), batch.observation.strides[0], mask)
         flags = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
+        actions = self._actions if actions is None else actions
         self._share(
-            _run, _run_parallel, self._compiled, self.states, self._actions, self._legal, act, self.skip_forced, self.packed, *rows, *flags
+            _run, _run_parallel, self._compiled, self.states, actions, self._legal, act, self.skip_forced, self.packed, *rows, *flags
         )
         return batch
 
-    def _share(self, serial: Any, parallel: Any, *arguments: Any) -> None:
-        """Call ``serial(first, last, *arguments)`` on all games, or its parallel twin, which gives each thread a share of them."""
+    def _share(self, serial: Any, parallel: Any, *arguments: Any) -> Any:
+        """Call ``serial(*arguments)`` for all games, or its parallel twin, which gives each thread a share of them."""
         if self.num_threads == 1:
-            serial(0, self.num_envs, *arguments)
-            return
-        before = numba.get_num_threads()
-        numba.set_num_threads(min(self.num_threads, numba.config.NUMBA_NUM_THREADS))
+            return serial(*arguments)
+        before = _use_threads(min(self.num_threads, _MOST_THREADS))
         try:
-            parallel(self._bounds, *arguments)
+            return parallel(self._bounds, *arguments)
         finally:
-            numba.set_num_threads(before)
+            _use_threads(before)
 
     def _fitting(self, out: Batch | None) -> Batch:
         """The batch to write to. Raises ValueError for buffers that do not fit."""
@@ -225,27 +226,18 @@ def _next_episodes(rules, states):
 
 
 @njit(cache=True, nogil=True)
-def _first_illegal(legal, actions):
-    """Index of the first action that is not legal, -1 if all are."""
-    for i in range(actions.shape[0]):
-        action = np.int64(actions[i])
-        if action < 0 or action > PICKUP or not legal[i] & bit(action):
-            return i
-    return -1
+def _random_actions(legal, policy, out):
+    for i in range(legal.shape[0]):
+        stream, options = advance(policy[i]), legal[i]
+        policy[i] = stream
+        out[i] = nth_member(options, below(stream, popcount(options)))
 
 
 @njit(cache=True, nogil=True)
-def _random_actions(first, last, legal, policy, out):
-    for i in range(first, last):
-        policy[i] = advance(policy[i])
-        out[i] = nth_member(legal[i], below(policy[i], popcount(legal[i])))
-
-
-@njit(cache=True, nogil=True)
-def _play_randomly(first, last, rules_array, states, policy, steps):
+def _play_randomly(rules_array, states, policy, steps):
     """Game after game, which keeps a game in the fastest memory; the pickup, known without a draw, has its own short way."""
     rules = rules_array[0]
-    for i in range(first, last):
+    for i in range(states.shape[0]):
         s = states[i]
         stream = policy[i]
         for _ in range(steps):
@@ -254,7 +246,11 @@ def _play_randomly(first, last, rules_array, states, policy, steps):
                 engine.step_pickup(rules, s)
             else:
                 stream = advance(stream)
-                engine.step(rules, s, nth_member(options, below(stream, popcount(options))))
+                action = nth_member(options, below(stream, popcount(options)))
+                if rules.plain:  # then the pickup is never one of several actions
+                    engine.step_card(rules, s, action)
+                else:
+                    engine.step(rules, s, action)
             if s.status != RUNNING:
                 engine.next_deck(rules, s)
                 engine.begin_episode(rules, s, NOBODY)
@@ -285,14 +281,17 @@ def _finish(rules, s, rewards, terminated, truncated, i):
 
 @njit(cache=True, nogil=True)
 def _run(
-    first, last, rules_array, states, actions, legal, act, skip_forced, packed,
+    rules_array, states, actions, legal, act, skip_forced, packed,
     observation, width, mask, current_player, rewards, terminated, truncated,
 ):  # fmt: skip
     """Step the games if `act`, then show them: rows of `width` bytes of observation, and masks unless `packed`."""
     rules = rules_array[0]
     n = np.int64(rules.num_players)
     row, mask_row = address_of(observation), address_of(mask)
-    for i in range(first, last):
+    terminated[:] = False  # what follows writes here only where an episode ends
+    truncated[:] = False
+    rewards[:] = 0.0
+    for i in range(states.shape[0]):
         s = states[i]
         if act:
             _advance(rules, s, actions[i], skip_forced)
@@ -311,19 +310,42 @@ def _run(
         current_player[i] = s.turn
 
 
-# The same in parallel. Separate, so that OpenMP starts and these compile only where several threads are asked for.
+# The same in parallel: thread c has game `bounds[c]` and those before `bounds[c + 1]`. Separate, so that OpenMP starts and
+# these compile only where several threads are asked for.
+
+
+@njit
+def _use_threads(count):
+    """Let parallel loops run in this many threads from now on; returns the number before.
+
+    From Python this costs more than waking the threads does.
+    """
+    before = get_num_threads()
+    set_num_threads(count)
+    return before
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _find_illegal_parallel(bounds, legal, actions, illegal):
+    found = 0
+    for c in prange(bounds.shape[0] - 1):
+        a, b = bounds[c], bounds[c + 1]
+        found += kernels.find_illegal(legal[a:b], actions[a:b], illegal[a:b])
+    return found != 0
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def _random_actions_parallel(bounds, legal, policy, out):
     for c in prange(bounds.shape[0] - 1):
-        _random_actions(bounds[c], bounds[c + 1], legal, policy, out)
+        a, b = bounds[c], bounds[c + 1]
+        _random_actions(legal[a:b], policy[a:b], out[a:b])
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def _play_randomly_parallel(bounds, rules, states, policy, steps):
     for c in prange(bounds.shape[0] - 1):
-        _play_randomly(bounds[c], bounds[c + 1], rules, states, policy, steps)
+        a, b = bounds[c], bounds[c + 1]
+        _play_randomly(rules, states[a:b], policy[a:b], steps)
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -332,7 +354,8 @@ def _run_parallel(
     observation, width, mask, current_player, rewards, terminated, truncated,
 ):  # fmt: skip
     for c in prange(bounds.shape[0] - 1):
+        a, b = bounds[c], bounds[c + 1]
         _run(
-            bounds[c], bounds[c + 1], rules, states, actions, legal, act, skip_forced, packed,
-            observation, width, mask, current_player, rewards, terminated, truncated,
+            rules, states[a:b], actions[a:b], legal[a:b], act, skip_forced, packed,
+            observation[a:b], width, mask[a:b], current_player[a:b], rewards[a:b], terminated[a:b], truncated[a:b],
         )  # fmt: skip
