@@ -9,8 +9,8 @@ from rs_env.bits import bit
 from rs_env.cards import NUM_CARDS, NUM_RANKS
 from rs_env.state import CARDS, FACE, PLACES, RUNNING, TRUNCATED, WIN
 
-_FACE_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 3, 4, 11], dtype=np.int64)
-_PARLETT_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 1], dtype=np.int64)
+FACE_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 3, 4, 11], dtype=np.int64)
+PARLETT_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 1], dtype=np.int64)
 
 
 @njit(inline="always")
@@ -26,7 +26,7 @@ def deal_score(rules, s, seat):
     if scoring == CARDS:
         return float(s.hand_size[seat])
     if scoring == FACE:
-        return card_values(s.hand[seat], _FACE_VALUES)
+        return card_values(s.hand[seat], FACE_VALUES)
     if scoring == PLACES:
         return (rules.num_players - place(rules, s, seat)) / (rules.num_players - 1)
     if s.num_out == 0 or s.out[0] != seat:
@@ -35,7 +35,7 @@ def deal_score(rules, s, seat):
         return 1.0
     total = 0.0
     for other in range(rules.num_players):
-        total += card_values(s.hand[other], _PARLETT_VALUES)
+        total += card_values(s.hand[other], PARLETT_VALUES)
     return total
 
 

@@ -176,7 +176,7 @@ def check_arguments(
 
 def _opponent(agent: str | Agent) -> Agent:
     """The agent of that name, or the agent itself; a rule-based one anew, so that each seat draws for itself."""
-    return RuleBasedAgent(agent.player) if type(agent) is RuleBasedAgent else as_agent(agent, make_agent)
+    return RuleBasedAgent(agent.name, agent.weights) if type(agent) is RuleBasedAgent else as_agent(agent, make_agent)
 
 
 def opponent_seed(seed: int, place: int) -> int:

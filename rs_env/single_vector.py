@@ -20,19 +20,17 @@ from numba import njit
 from rs_env import engine, kernels
 from rs_env.aec import ActionSpace
 from rs_env.baselines.agent import Agent, RuleBasedAgent, ask
-from rs_env.baselines.rules_of_thumb import RANDOM, act
+from rs_env.baselines.tips import NUM_CHANCES, TIPS, act
 from rs_env.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS
 from rs_env.game import IllegalActionError
 from rs_env.observation import encode, observation_spec
-from rs_env.rng import check_seed, check_whole, game_key
+from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules
 from rs_env.scoring import reward
 from rs_env.single import ILLEGAL_REWARD, MOST_DEALS_WITHOUT_DECISION, check_arguments, no_decision, opponent_seed
 from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.view import empty_views, fill_view
-
-_ASK = -1  # an opponent that is not compiled
 
 
 class RollingStoneVectorEnv(VectorEnv):
@@ -68,12 +66,15 @@ class RollingStoneVectorEnv(VectorEnv):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         n = self.rules.num_players
         self._compiled = compile_rules(self.rules)
-        self._players = np.full(n, _ASK, np.int64)  # by seat
+        self._asked = np.ones(n, np.bool_)  # by seat: whether an agent that is not compiled plays there
+        self._weights = np.zeros((n + 1, len(TIPS)))  # of the others; the last is what replaces illegal actions, at random
         for place, agent in enumerate(self.opponents):
             if type(agent) is RuleBasedAgent:
-                self._players[self._seat_of(place)] = agent.player
+                self._asked[self._seat_of(place)] = False
+                self._weights[self._seat_of(place)] = agent.weights
         self.states = np.zeros(self.num_envs, STATE)
-        self._streams = np.zeros((self.num_envs, n + 1), np.uint64)  # of each seat, and of what replaces illegal actions
+        self._seeds = np.zeros((self.num_envs, n + 1), np.uint64)  # of the same, in each game
+        self._seeded = np.zeros(self.num_envs, np.bool_)
         self._views = empty_views(self.rules, self.num_envs)
         self._legal = np.zeros(self.num_envs, np.uint64)
         self._everybody = np.arange(self.num_envs)
@@ -97,8 +98,7 @@ class RollingStoneVectorEnv(VectorEnv):
             seeds = [check_seed(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed: {len(seeds)} seeds are not allowed: there must be one, or one for each of the {self.num_envs} games")
-        started = self._streams[:, 0] != 0
-        new = [i for i, s in enumerate(seeds) if s is not None or not started[i]]
+        new = [i for i, s in enumerate(seeds) if s is not None or not self._seeded[i]]
         self._seed_games(new, [check_seed(seeds[i]) for i in new])
         self._deal(self._everybody, np.isin(self._everybody, new, invert=True))
         return self._observations(), self._infos()
@@ -108,8 +108,8 @@ class RollingStoneVectorEnv(VectorEnv):
         for i, seed in zip(games, seeds, strict=True):
             for place in range(n):  # the last is what replaces illegal actions
                 column = self._seat_of(place) if place < n - 1 else n
-                self._streams[i, column] = game_key(np.uint64(opponent_seed(seed, place)), np.uint64(0))
-            self._streams[i, self.learner_seat] = 1  # unused; not zero: the game has been seeded
+                self._seeds[i, column] = opponent_seed(seed, place)
+            self._seeded[i] = True
         _begin_games(self.states, np.array(games, np.int64), np.array(seeds, np.uint64))
         for place, agent in enumerate(self.opponents):
             if seeds and type(agent) is not RuleBasedAgent:
@@ -132,7 +132,7 @@ class RollingStoneVectorEnv(VectorEnv):
         Raises ValueError for actions that are not integers of shape (num_envs,), and with ``illegal_action="raise"``
         IllegalActionError, naming the game, with nothing changed in any of them.
         """
-        if not self._streams[:, 0].all():
+        if not self._seeded.all():
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
@@ -146,7 +146,7 @@ class RollingStoneVectorEnv(VectorEnv):
             raise IllegalActionError(f"actions[{first}]={actions[first]} is not allowed")
         penalised = illegal if self.illegal_action == "penalise" else np.zeros(self.num_envs, np.bool_)
         going = np.flatnonzero(~penalised)
-        _act(self._compiled, self.states, going, actions, illegal, self._views, self._streams)
+        _act(self._compiled, self.states, going, actions, illegal, self._views, self._weights, self._seeds)
         self._play_on(going)
         status = self.states["status"]
         terminated, truncated = (status == TERMINATED) | penalised, status == TRUNCATED
@@ -179,8 +179,9 @@ class RollingStoneVectorEnv(VectorEnv):
                 self.states,
                 games,
                 self._views,
-                self._players,
-                self._streams,
+                self._asked,
+                self._weights,
+                self._seeds,
                 self.learner_seat,
                 self.skip_forced,
                 self._legal,
@@ -228,21 +229,22 @@ def _begin_episodes(rules, states, games, next_deck):
 
 
 @njit(cache=True, nogil=True)
-def _act(rules, states, games, actions, illegal, views, streams):
+def _act(rules, states, games, actions, illegal, views, weights, seeds):
     """Take the learner's actions, random ones in place of illegal ones."""
-    last = streams.shape[1] - 1
+    chances = np.empty(NUM_CHANCES)
     for k in range(games.shape[0]):
         i = games[k]
         action = np.int64(actions[i])
         if illegal[i]:
             fill_view(rules[0], states[i], states[i].turn, views[0])
-            action = act(RANDOM, views[0], streams[i, last:])
+            action = act(weights[-1], views[0], seeds[i, -1], chances)
         engine.step(rules[0], states[i], action)
 
 
 @njit(cache=True, nogil=True)
-def _play_on(rules, states, games, views, players, streams, learner, skip_forced, legal):
+def _play_on(rules, states, games, views, asked, weights, seeds, learner, skip_forced, legal):
     """Play each game to the learner's turn, to that of an opponent that must be asked, or to the end."""
+    chances = np.empty(NUM_CHANCES)
     for k in range(games.shape[0]):
         i = games[k]
         s = states[i]
@@ -254,11 +256,11 @@ def _play_on(rules, states, games, views, players, streams, learner, skip_forced
                 break
             if forced:
                 engine.step(rules[0], s, lowest(options))
-            elif players[seat] == _ASK:
+            elif asked[seat]:
                 break
             else:
                 fill_view(rules[0], s, seat, views[0])
-                engine.step(rules[0], s, act(players[seat], views[0], streams[i, seat:]))
+                engine.step(rules[0], s, act(weights[seat], views[0], seeds[i, seat], chances))
             options = engine.legal_actions(rules[0], s)
         legal[i] = options
 

@@ -12,6 +12,7 @@ from numba import literal_unroll, njit
 
 from rs_env.bits import EMPTY
 from rs_env.engine import legal_actions
+from rs_env.rng import mix
 from rs_env.rules import Rules
 from rs_env.state import PUBLIC_FIELDS, RULES, compile_rules
 
@@ -51,3 +52,16 @@ def copy_public(s, view):
     """Copy the public fields of a state to a view."""
     for name in literal_unroll(_PUBLIC_NAMES):
         view[name] = s[name]
+
+
+@njit
+def view_key(view, seed):
+    """A number (np.uint64) that names a view and a seed, from which an agent draws.
+
+    Draws that depend on nothing else make an agent's actions independent of what it was asked before, of batches and of
+    processes, and equal in equal positions, which is what comparisons on the same deals need. The count of actions is part
+    of it, so that a position that comes again is not met with the same draws.
+    """
+    key = mix(seed ^ mix(view.hand))
+    key = mix(key ^ view.played ^ (view.dead << np.uint64(8)))
+    return mix(key + np.uint64(view.seat) + (np.uint64(view.actions) << np.uint64(3)) + (np.uint64(view.deals_done) << np.uint64(34)))

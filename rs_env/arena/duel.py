@@ -1,28 +1,29 @@
-"""One agent against a table of others, on the same deals from every seat."""
+"""Two agents at one table, on the same deals from every seat."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from rs_env.arena.play import play_games
-from rs_env.baselines import make_agent
-from rs_env.baselines.agent import Agent, as_agent
-from rs_env.rng import check_seed, check_whole
-from rs_env.rules import Rules, as_rules
+from rs_env.arena.league import How, League, compare
+from rs_env.arena.statistics import by_deal, half_widths, ratios
+from rs_env.baselines.agent import Agent
+from rs_env.rules import Rules
 
-_NORMAL_95 = 1.959964  # 97.5 % quantile of the normal distribution
-_CHUNK = 4096  # games at once
+DUEL_TABLES = ("one", "rest", "half")
 
 
 @dataclass(frozen=True)
 class Duel:
-    """How `agent` did on one seat against `opponent` on all others; the same deals from each of the n seats.
+    """How `agent` did on its seats against `opponent` on all others; the same deals at all seatings.
 
-    win_share: games won / games played; a capped game is won by who was out before, else by nobody.
+    win_share: games won / games, for each seat of the agent; a capped game is won by who was out before, else by nobody.
     interval: half width of its 95 % interval, from the means per deal (normal approximation).
+    share, share_interval: the same, with a game that nobody won counted as 1/n for each seat, so that equal players have 1/n.
     capped: share of games that were truncated. actions: mean number of actions per game. parity: 1/n.
+    place, cards, pickups, reward: means of the agent, see `Standing`. milliseconds: for each of its decisions.
     """
 
     agent: str
@@ -33,6 +34,14 @@ class Duel:
     capped: float
     actions: float
     parity: float
+    share: float
+    share_interval: float
+    place: float
+    cards: float
+    pickups: float
+    reward: float
+    table: str = "one"
+    milliseconds: float = field(default=0.0, compare=False)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -41,41 +50,66 @@ class Duel:
 
     def __str__(self) -> str:
         low, high = self.bounds
+        n = round(1 / self.parity)
+        against = {"one": f"against {n - 1} x", "rest": f"on {n - 1} seats against", "half": "on half of the seats against"}[self.table]
         return (
-            f"{self.agent} against {round(1 / self.parity) - 1} x {self.opponent}: {self.win_share:.1%} ({low:.1%} .. {high:.1%}),"
+            f"{self.agent} {against} {self.opponent}: {self.win_share:.1%} ({low:.1%} .. {high:.1%}),"
             f" parity {self.parity:.1%}, {self.games} games, {self.capped:.1%} capped"
         )
 
 
-def duel(agent: Agent | str, opponent: Agent | str, rules: Rules | str = "rolling_stone", deals: int = 1000, seed: int = 0) -> Duel:
-    """Play `deals` deals (matches, with a target) from each seat, one `agent` against n - 1 of `opponent`.
+def duel(
+    agent: Agent | str,
+    opponent: Agent | str,
+    rules: Rules | str = "rolling_stone",
+    deals: int = 1000,
+    seed: int = 0,
+    *,
+    table: str = "one",
+    precision: float | None = None,
+    **how: Any,
+) -> Duel:
+    """Play `deals` deals (matches, with a target) at all seatings of one `agent` against n - 1 of `opponent`.
 
-    Raises ValueError for fewer than two deals, since no interval comes from one.
+    table: ``"one"``; or ``"rest"``, n - 1 of `agent` against one; or ``"half"``, half of the seats for each.
+    precision, how: as in `rs_env.arena.league`.
+    Raises ValueError for fewer than two deals, since no interval comes from one, and for other wrong arguments.
     """
-    check_whole("deals", deals, 2, (1 << 31) - 1)
-    rules, seed = as_rules(rules), check_seed(seed)
-    n = rules.num_players
-    table = [as_agent(player, make_agent) for player in (agent, opponent)]
-    for number, player in enumerate(table):
-        player.reset((seed + number) % 2**64)
-    wins, capped, actions = np.zeros((deals, n)), 0, 0
-    per_chunk = max(1, _CHUNK // n)
-    for first in range(0, deals, per_chunk):
-        block = np.arange(first, min(first + per_chunk, deals))
-        indices, seats = np.repeat(block, n), np.tile(np.arange(n), len(block))
-        seating = np.where(np.arange(n) == seats[:, None], 0, 1)
-        outcomes = play_games(rules, table, seating, seed, indices)
-        wins[block] = (outcomes.winner == seats).reshape(-1, n)
-        capped += int(outcomes.truncated.sum())
-        actions += int(outcomes.actions.sum())
-    means = wins.mean(1)
+    return duel_of(play_duel(agent, opponent, rules, deals, seed, table, precision, How(**how)))
+
+
+def play_duel(
+    agent: Agent | str, opponent: Agent | str, rules: Rules | str, deals: int, seed: int, table: str, precision: float | None, how: How
+) -> League:
+    """The games of a duel, as a league of two."""
+    if table not in DUEL_TABLES:
+        raise ValueError(f"table={table!r} is not allowed: table must be one of {', '.join(map(repr, DUEL_TABLES))}")
+    return compare(table, [agent, opponent], rules, deals, seed, 0, precision, how)
+
+
+def duel_of(league: League) -> Duel:
+    """The duel that a league of two has played, from the first one's side."""
+    games, n = league.games, league.rules.num_players
+    agent, opponent = league.standings
+    seats = games["seating"] == 0
+    won = (seats & (games["winner"][:, None] == np.arange(n))).sum(1)
+    one = np.zeros(len(games), np.int64)
+    win_share, values = ratios(by_deal(games["deal"], one, won, 1), by_deal(games["deal"], one, seats.sum(1), 1))
     return Duel(
-        agent=table[0].name,
-        opponent=table[1].name,
-        games=deals * n,
-        win_share=float(means.mean()),
-        interval=float(_NORMAL_95 * means.std(ddof=1) / np.sqrt(deals)),
-        capped=capped / (deals * n),
-        actions=actions / (deals * n),
+        agent=agent.agent,
+        opponent=opponent.agent,
+        games=len(games),
+        win_share=float(win_share[0]),
+        interval=float(half_widths(values)[0]),
+        capped=float(games["truncated"].mean()),
+        actions=float(games["actions"].mean()),
         parity=1 / n,
+        share=agent.share,
+        share_interval=agent.interval,
+        place=agent.place,
+        cards=agent.cards,
+        pickups=agent.pickups,
+        reward=agent.reward,
+        table=league.settings.table,
+        milliseconds=agent.milliseconds,
     )

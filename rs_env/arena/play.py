@@ -2,65 +2,134 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from rs_env import engine, kernels
+from rs_env.arena.agents import cheats, check_fair
 from rs_env.baselines.agent import Agent, ask
+from rs_env.bits import lowest, without_lowest
+from rs_env.cards import PICKUP
 from rs_env.rules import Rules
-from rs_env.scoring import reward
+from rs_env.scoring import place, reward
 from rs_env.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
 from rs_env.view import empty_views
+
+NEXT_DEAL = 53
+"""In a log of actions: the next deal of the match begins."""
+
+_LOG_LENGTH = 1024  # actions a game to begin with; a log grows where games are longer
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Results of G games of n players.
+    """Results of G games of n players between A agents.
 
     rewards: float64 (G, n). winner: int8 (G,), the first seat out of the last deal, in a match the best by reward; -1: nobody.
     truncated: bool (G,). actions: int64 (G,), over all deals.
+    places: float64 (G, n), 1 is best, see `rs_env.scoring.place`; in a match by the totals, equals sharing their places.
+    cards: int8 (G, n), in hand at the end. pickups, decisions: int64 (G, n), taken by the seat and asked of it, over all deals.
+    seconds: float64 (A,), time in which each agent chose. asked: int64 (A,), its decisions.
+    log: uint8 (G, L), the actions of each game, with `NEXT_DEAL` before each deal but the first. logged: int64 (G,), its length.
+    states: the games at their end, of dtype `rs_env.state.STATE`, (G,).
     """
 
     rewards: np.ndarray
     winner: np.ndarray
     truncated: np.ndarray
     actions: np.ndarray
+    places: np.ndarray
+    cards: np.ndarray
+    pickups: np.ndarray
+    decisions: np.ndarray
+    seconds: np.ndarray
+    asked: np.ndarray
+    log: np.ndarray
+    logged: np.ndarray
+    states: np.ndarray
 
 
-def play_games(rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seed: int, indices: np.ndarray) -> Outcomes:
+def play_games(
+    rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seed: int, indices: np.ndarray, *, fair: bool = True
+) -> Outcomes:
     """Play G games to the end; game g has agent ``agents[seating[g, seat]]`` on each seat and the decks of game ``indices[g]`` of the seed.
 
     seating: integers (G, n). indices: integers (G,); equal indices are the same deal, for duplicate comparisons.
+    fair: refuse agents that see hidden cards. Turns with a single legal action are played without asking.
     Raises ValueError, naming the agent, where an agent chooses an illegal action.
     """
-    games = len(indices)
-    if seating.shape != (games, rules.num_players):
-        raise ValueError(f"seating: shape {seating.shape} is not allowed: it must be ({games}, {rules.num_players})")
+    games, n = len(indices), rules.num_players
+    if seating.shape != (games, n):
+        raise ValueError(f"seating: shape {seating.shape} is not allowed: it must be ({games}, {n})")
     if games and not 0 <= seating.min() <= seating.max() < len(agents):
         raise ValueError(f"seating: entries must be in 0..{len(agents) - 1}")
+    check_fair(agents, fair)
     compiled = compile_rules(rules)
     states, views = np.zeros(games, STATE), empty_views(rules, games)
-    lengths = np.zeros(games, np.int64)
+    log, logged = np.zeros((games, min(rules.action_limit, _LOG_LENGTH) + 2), np.uint8), np.zeros(games, np.int64)
+    pickups, decisions = np.zeros((2, games, n), np.int64)
+    seconds, asked = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
     _begin(compiled, states, np.uint64(seed), indices.astype(np.uint64))
     running = np.arange(games)
     while len(running):
-        movers = seating[running, states["turn"][running]]
+        while _play_forced(compiled, states, running, log, logged, pickups):
+            log = np.concatenate([log, np.zeros_like(log)], 1)
+        running = running[states["status"][running] == RUNNING]
+        turns = states["turn"][running]
+        movers = seating[running, turns]
+        decisions[running, turns] += 1
         for number, agent in enumerate(agents):
             mine = running[movers == number]
             if len(mine):
                 kernels.view_turns(states, mine, views)
-                _step(compiled, states, mine, ask(agent, views[: len(mine)]), lengths)
-        running = running[states["status"][running] == RUNNING]
-    rewards = np.zeros((games, rules.num_players))
-    _rewards(compiled, states, rewards)
+                begin = time.perf_counter()
+                actions = _choose(agent, rules, states, mine, views[: len(mine)])
+                seconds[number] += time.perf_counter() - begin
+                asked[number] += len(mine)
+                _play(compiled, states, mine, actions, log, logged, pickups)
+    rewards, places = np.zeros((2, games, n))
+    _evaluate(compiled, states, rewards, places)
     winner = states["out"][:, 0].copy()
     if rules.target is not None:
         best = rewards.max(1, initial=0)
         winner = np.where(best > 0, rewards.argmax(1), NOBODY).astype(np.int8)
-    return Outcomes(rewards, winner, states["status"] == TRUNCATED, lengths)
+        places = _places_of_match(rules, states["totals"][:, :n])
+    return Outcomes(
+        rewards=rewards,
+        winner=winner,
+        truncated=states["status"] == TRUNCATED,
+        actions=logged - (log == NEXT_DEAL).sum(1),
+        places=places,
+        cards=states["hand_size"][:, :n].copy(),
+        pickups=pickups,
+        decisions=decisions,
+        seconds=seconds,
+        asked=asked,
+        log=log,
+        logged=logged,
+        states=states,
+    )
+
+
+def _choose(agent: Any, rules: Rules, states: np.ndarray, games: np.ndarray, views: np.ndarray) -> np.ndarray:
+    """The agent's checked actions; one that cheats is given copies of the states instead of the views."""
+    if cheats(agent):
+        chosen = agent.act_states(rules, states[games])
+        agent = SimpleNamespace(name=agent.name, act=lambda views: chosen)
+    return ask(agent, views)
+
+
+def _places_of_match(rules: Rules, totals: np.ndarray) -> np.ndarray:
+    """Place of each seat by the totals (G, n) of a match, equals sharing (averaging) their places."""
+    goodness = -totals if rules.scoring in ("cards", "face") else totals
+    mine, other = goodness[:, :, None], goodness[:, None, :]
+    return (other > mine).sum(2) + ((other == mine).sum(2) + 1) / 2
 
 
 @njit(cache=True, nogil=True)
@@ -71,15 +140,44 @@ def _begin(rules, states, seed, indices):
 
 
 @njit(cache=True, nogil=True)
-def _step(rules, states, games, actions, lengths):
-    """Step the games listed."""
+def _play(rules, states, games, actions, log, logged, pickups):
+    """Take the actions in the games listed."""
     for k in range(games.shape[0]):
-        engine.step(rules[0], states[games[k]], actions[k])
-        lengths[games[k]] += 1
+        _take(rules, states, games[k], actions[k], log, logged, pickups)
 
 
 @njit(cache=True, nogil=True)
-def _rewards(rules, states, rewards):
+def _play_forced(rules, states, games, log, logged, pickups):
+    """Play on in the games listed up to the next real decision; whether the log has become too short for that."""
+    longest = log.shape[1] - 2  # an action and NEXT_DEAL always fit
+    for k in range(games.shape[0]):
+        g = games[k]
+        while states[g].status == RUNNING:
+            if logged[g] > longest:
+                return True
+            legal = engine.legal_actions(rules[0], states[g])
+            if without_lowest(legal):
+                break
+            _take(rules, states, g, lowest(legal), log, logged, pickups)
+    return False
+
+
+@njit
+def _take(rules, states, g, action, log, logged, pickups):
+    s = states[g]
+    pickups[g, s.turn] += action == PICKUP
+    log[g, logged[g]] = action
+    logged[g] += 1
+    deals = s.deals_done
+    engine.step(rules[0], s, action)
+    if s.deals_done > deals and s.status == RUNNING:
+        log[g, logged[g]] = NEXT_DEAL
+        logged[g] += 1
+
+
+@njit(cache=True, nogil=True)
+def _evaluate(rules, states, rewards, places):
     for g in range(states.shape[0]):
         for seat in range(rules[0].num_players):
             rewards[g, seat] = reward(rules[0], states[g], seat)
+            places[g, seat] = place(rules[0], states[g], seat)

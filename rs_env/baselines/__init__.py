@@ -1,28 +1,43 @@
-"""Baseline players, made by name: ``make_agent("random")``, ``make_agent("heuristic")``."""
+"""Baseline players, made by name: ``make_agent("random")``, ``make_agent("heuristic")``, ``make_agent("pimc:worlds=32")``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature
 
 from rs_env.baselines.agent import Agent, RuleBasedAgent, build
-from rs_env.baselines.rules_of_thumb import HEURISTIC, RANDOM
+from rs_env.baselines.searchers import Ismcts, Pimc, SeesAll
+from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
 __all__ = ["AGENTS", "Agent", "make_agent"]
 
 
-def _random() -> Agent:
-    """Any legal action, uniformly."""
-    return RuleBasedAgent(RANDOM)
+def _rule_based(name: str) -> Callable[..., Agent]:
+    """What makes the player of this name of the ladder; its options are the weights of the tips."""
+    defaults = dict.fromkeys(TIPS, 0.0) | LADDER[name]
+
+    def make(**weights: float) -> Agent:
+        return RuleBasedAgent(name, weights_of(**{**defaults, **weights}))
+
+    parameters = [Parameter(tip, Parameter.KEYWORD_ONLY, default=weight) for tip, weight in defaults.items()]
+    make.__signature__ = Signature(parameters if LADDER[name] else [])  # type: ignore[attr-defined]  # where `build` looks
+    return make
 
 
-def _heuristic() -> Agent:
-    """The rules of thumb of `rs_env.baselines.rules_of_thumb`."""
-    return RuleBasedAgent(HEURISTIC)
+def _expert(*, worlds: int = 64, rollout: str = "heuristic", noise: float = 0.1, cap: int = 60, endgame: int = 12) -> Agent:
+    return Pimc("expert", worlds=worlds, rollout=rollout, noise=noise, cap=cap, endgame=endgame)
 
 
-AGENTS: dict[str, Callable[..., Agent]] = {"random": _random, "heuristic": _heuristic}
+AGENTS: dict[str, Callable[..., Agent]] = {
+    **{name: _rule_based(name) for name in LADDER},
+    "pimc": Pimc,
+    "expert": _expert,
+    "ismcts": Ismcts,
+    "sees_all": SeesAll,  # type: ignore[dict-item]  # cheats: no agent but for the arena
+}
+"""What makes each baseline. `expert` is `pimc` with the best play-outs; `sees_all` cheats, and only the arena admits it."""
 
 
 def make_agent(text: str) -> Agent:
-    """The agent of this name, e.g. ``"random"`` or ``"heuristic"``; options follow as ``"name:option=value,..."``."""
+    """The agent of this name, one of `AGENTS`; options follow as ``"name:option=value,..."``."""
     return build(AGENTS, text)

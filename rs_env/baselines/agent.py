@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
-from rs_env.baselines.rules_of_thumb import PLAYERS, act_all
+from rs_env.baselines.tips import act_all, policy_all
 from rs_env.cards import NUM_ACTIONS
-from rs_env.rng import check_seed, game_key
+from rs_env.rng import check_seed
 from rs_env.view import VIEW
 
 
 class Agent(Protocol):
-    """Chooses actions from views, many at a time; it never sees a state."""
+    """Chooses actions from views, many at a time; it never sees a state.
+
+    The baselines draw from the seed and the view alone (`rs_env.view.view_key`): equal seeds and views give equal actions,
+    whatever was asked before and in whatever batches.
+    """
 
     name: str
 
@@ -27,24 +32,30 @@ class Agent(Protocol):
 
 
 class RuleBasedAgent:
-    """An agent of `rs_env.baselines.rules_of_thumb`, by its number there."""
+    """A player of `rs_env.baselines.tips`, given by its weights (float64, in the order of `TIPS`)."""
 
-    def __init__(self, player: int) -> None:
-        self.player = player
-        self.name = PLAYERS[player]
-        self._stream = np.zeros(1, np.uint64)
+    def __init__(self, name: str, weights: np.ndarray) -> None:
+        self.name = name
+        self.weights = weights
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
-        """Start the random draws anew from a seed."""
-        self._stream[0] = game_key(np.uint64(check_seed(seed)), np.uint64(0))
+        """Draw from this seed from now on."""
+        self.seed = np.uint64(check_seed(seed))
 
     def act(self, views: np.ndarray) -> np.ndarray:
         """One legal action for each view."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
-        act_all(self.player, views, self._stream, actions)
+        act_all(self.weights, views, self.seed, actions)
         return actions
+
+    def policy(self, views: np.ndarray) -> np.ndarray:
+        """Probability of each action over all seeds, float64 (B, 53)."""
+        views = as_views(views)
+        probabilities = np.zeros((len(views), NUM_ACTIONS))
+        policy_all(self.weights, views, probabilities)
+        return probabilities
 
 
 def as_views(views: Any) -> np.ndarray:
@@ -63,7 +74,9 @@ def as_views(views: Any) -> np.ndarray:
 def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:
     """The agent of that name, made by `make`, or the agent itself. Raises ValueError for what is neither."""
     if isinstance(agent, str):
-        return make(agent)
+        agent = make(agent)
+    if getattr(agent, "cheats", False):
+        raise ValueError(f"agent {agent.name!r} is not allowed: it sees all hands")
     if (
         isinstance(agent, type)
         or not all(callable(getattr(agent, method, None)) for method in ("act", "reset"))
@@ -98,15 +111,26 @@ def build(factories: dict[str, Callable[..., Agent]], text: str) -> Agent:
     name, _, rest = text.partition(":")
     if name not in factories:
         raise ValueError(f"agent {name!r} is not known: there are {', '.join(map(repr, factories))}")
-    allowed = {key: parameter.default for key, parameter in inspect.signature(factories[name]).parameters.items()}
+    parameters = inspect.signature(factories[name]).parameters.values()
+    allowed = {parameter.name: parameter.default for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
     options: dict[str, Any] = {}
     for item in filter(None, rest.split(",")):
         key, equals, value = item.partition("=")
         if not equals or key not in allowed:
             known = ", ".join(f"{k}={v}" for k, v in allowed.items()) or "none"
             raise ValueError(f"agent {text!r}: option {item!r} is not allowed; {name!r} has the options (with defaults): {known}")
-        try:
-            options[key] = type(allowed[key])(value)
-        except ValueError:
-            raise ValueError(f"agent {text!r}: {key}={value!r} is not a {type(allowed[key]).__name__}") from None
-    return factories[name](**options)
+        options[key] = _parsed(text, key, value, type(allowed[key]))
+    agent = factories[name](**options)
+    if options:
+        agent.name = f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items())
+    return agent
+
+
+def _parsed(text: str, key: str, value: str, kind: type) -> Any:
+    try:
+        parsed = kind(value)
+    except ValueError:
+        parsed = None
+    if parsed is None or (kind is float and not math.isfinite(parsed)):
+        raise ValueError(f"agent {text!r}: {key}={value!r} is not allowed: it must be {'a whole' if kind is int else 'a finite'} number")
+    return parsed

@@ -1,0 +1,154 @@
+"""Compare agents from the command line.
+
+python -m rs_env.arena league --agents random heuristic --rules schweller --deals 2000 --processes 2 --out results
+python -m rs_env.arena duel heuristic random --deals 1000
+python -m rs_env.arena report results
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+try:
+    import tyro
+    from rich.console import Console
+except ImportError as error:
+    sys.exit(f"error: {error}; the command line needs the extra: pip install 'rs_env[arena]'")
+
+from rs_env.arena.duel import duel_of, play_duel
+from rs_env.arena.league import How
+from rs_env.arena.league import League as Comparison
+from rs_env.arena.league import league as play_league
+from rs_env.arena.report import rich_tables, write_report
+from rs_env.rules import Rules, as_rules
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Common:
+    rules: str = "rolling_stone"
+    """Name of a preset."""
+    num_players: int | None = None
+    """Seats at a table; by default the preset's."""
+    options: tuple[str, ...] = ()
+    """Other options of the rules, such as play_on=true scoring=places."""
+    deals: int = 1000
+    """Deals, each played at all seatings."""
+    precision: float | None = None
+    """Stop when all 95 % intervals are at most this wide to either side."""
+    seed: int = 0
+    """Of the decks and of all players' draws."""
+    processes: int = 1
+    """Processes to play in; changes no result."""
+    out: Path | None = None
+    """Folder for games and reports."""
+    resume: bool = False
+    """Go on with the run in that folder."""
+    unfair: bool = False
+    """Admit agents that see all hands."""
+
+    def how(self) -> How:
+        shown = sys.stderr.isatty() and sys.stdout.isatty()
+        return How(processes=self.processes, fair=not self.unfair, out=self.out, resume=self.resume, progress=shown)
+
+    def rule_set(self) -> Rules:
+        changes: dict[str, Any] = {} if self.num_players is None else {"num_players": self.num_players}
+        for option in self.options:
+            name, equals, value = option.partition("=")
+            if not equals:
+                raise ValueError(f"options: {option!r} is not allowed: options are written name=value")
+            try:
+                changes[name] = json.loads(value)
+            except json.JSONDecodeError:
+                changes[name] = value
+        return as_rules(self.rules, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class League(_Common):
+    """Everybody against everybody at mixed tables, on the same deals and every seat."""
+
+    agents: tuple[str, ...] = ()
+    """Who plays, such as random heuristic pimc:worlds=32; by default all baselines that see no hidden cards."""
+    matrix_deals: int = 0
+    """Deals on which each agent also plays on one seat against copies of each agent on all others."""
+
+    def run(self) -> Comparison:
+        """Play."""
+        how = self.how()
+        return play_league(
+            self.agents or None,
+            self.rule_set(),
+            self.deals,
+            self.seed,
+            matrix_deals=self.matrix_deals,
+            precision=self.precision,
+            **vars(how),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duel(_Common):
+    """One agent against a table of another, on the same deals from every seat."""
+
+    agent: tyro.conf.Positional[str]
+    """Whose share is asked for."""
+    opponent: tyro.conf.Positional[str]
+    """Who has the other seats."""
+    table: str = "one"
+    """Seats of the agent: one, rest (all but one) or half."""
+
+    def run(self) -> Comparison:
+        """Play and say the result in one line."""
+        comparison = play_duel(self.agent, self.opponent, self.rule_set(), self.deals, self.seed, self.table, self.precision, self.how())
+        print(duel_of(comparison))
+        return comparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Build the tables of a folder anew from its games."""
+
+    out: tyro.conf.Positional[Path]
+    """Folder of a league or a duel."""
+
+    def run(self) -> Comparison:
+        """Read."""
+        return Comparison.read(self.out)
+
+
+Command = Annotated[League | Duel | Report, tyro.conf.OmitSubcommandPrefixes]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; its exit status."""
+    command: Any = tyro.cli(Command, prog="python -m rs_env.arena", description=__doc__.splitlines()[0], args=arguments)
+    try:
+        comparison = command.run()
+        show(comparison, command.out)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        kept = f": what was played is in {command.out}, --resume goes on" if command.out else ""
+        print(f"interrupted{kept}", file=sys.stderr)
+        return 130
+    return 0
+
+
+def show(comparison: Comparison, folder: Path | None) -> None:
+    """Print the tables, and write them to the folder if there is one."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=180)
+    for table in rich_tables(comparison):
+        console.print(table)
+    for path in write_report(comparison, folder) if folder else ():
+        print(f"written to {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""The players at work: deals played in chunks, in this process or in several, handed over in order."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any, cast
+
+import numpy as np
+
+from rs_env.arena.agents import agent_seed, build_agents
+from rs_env.arena.games import games_of, lines_of
+from rs_env.arena.play import play_games
+from rs_env.arena.seating import games_per_deal, seatings
+from rs_env.baselines.agent import Agent
+from rs_env.rules import Rules
+
+GAMES_AT_ONCE = 1024
+_CHUNKS_PER_PROCESS = 4  # at least, so that all have something to do to the end
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Games of some deals, as records and (if asked for) as lines; seconds (k,) and decisions asked (k,) of each player."""
+
+    games: np.ndarray
+    lines: list[str]
+    seconds: np.ndarray
+    asked: np.ndarray
+
+
+class Crew:
+    """Players that play any deals of a seed. Each is reset once, to a seed of its name."""
+
+    def __init__(self, agents: Sequence[Agent | str], rules: Rules, seed: int, fair: bool, with_lines: bool) -> None:
+        self.agents = build_agents(agents, fair)
+        self.names = [agent.name for agent in self.agents]
+        self.rules, self.seed, self.fair, self.with_lines = rules, seed, fair, with_lines
+        for agent in self.agents:
+            agent.reset(agent_seed(seed, agent.name))
+
+    def play(self, table: str, first: int, last: int) -> Chunk:
+        """Deals `first` .. `last` - 1 at tables of this kind."""
+        deals = range(first, last)
+        seating = np.concatenate([seatings(table, len(self.agents), self.rules.num_players, self.seed, deal) for deal in deals])
+        indices = np.repeat(np.arange(first, last), len(seating) // len(deals))
+        outcomes = play_games(self.rules, self.agents, seating % len(self.agents), self.seed, indices, fair=self.fair)
+        games = games_of(self.rules, seating, indices, outcomes)
+        lines = lines_of(self.rules, self.seed, table, self.names, games, outcomes) if self.with_lines else []
+        return Chunk(games, lines, outcomes.seconds, outcomes.asked)
+
+
+class Workplace:
+    """Where a crew plays: a context within which `play` hands over chunks in the order of their deals.
+
+    processes: how many play; with one it is this process. Others are spawned, so a script must start its work under
+    ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024, or less where some process would have none.
+    """
+
+    def __init__(self, crew: Crew, agents: Sequence[Agent | str], processes: int, games_at_once: int | None) -> None:
+        self._crew, self._processes, self._games_at_once = crew, processes, games_at_once
+        self._arguments = (agents, crew.rules, crew.seed, crew.fair, crew.with_lines)
+        self._workers: dict[Connection, SpawnProcess] = {}
+        self._running: dict[Connection, int] = {}  # number of the job that each is at
+        self._jobs = 0  # given out so far
+        if processes > 1:
+            for agent in agents:
+                _check_sendable(agent, processes)
+
+    def __enter__(self) -> Workplace:
+        context = multiprocessing.get_context("spawn")  # a fork would copy the locks of Numba's threads
+        for _ in range(self._processes if self._processes > 1 else 0):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(theirs, self._arguments), daemon=True)
+            process.start()
+            theirs.close()  # so that ours ends when the process does
+            self._workers[ours] = process
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for connection, process in self._workers.items():
+            process.terminate()
+            process.join()
+            connection.close()
+
+    def play(self, table: str, first: int, last: int) -> Iterator[Chunk]:
+        """Chunks of the deals `first` .. `last` - 1."""
+        size = self._deals_at_once(table, last - first)
+        jobs = ((table, start, min(start + size, last)) for start in range(first, last, size))
+        return self._play_elsewhere(jobs) if self._workers else (self._crew.play(*job) for job in jobs)
+
+    def _play_elsewhere(self, jobs: Iterator[tuple[str, int, int]]) -> Iterator[Chunk]:
+        """Chunks in the order of the jobs; what is still played of jobs given out before is dropped when it comes."""
+        due = self._jobs
+        finished: dict[int, Chunk] = {}
+        while True:
+            for connection in self._workers.keys() - self._running.keys():
+                job = next(jobs, None)
+                if job is not None:
+                    connection.send(job)
+                    self._running[connection] = self._jobs
+                    self._jobs += 1
+            if due == self._jobs:
+                return
+            for ready in cast(list[Connection], wait(list(self._running))):
+                finished[self._running.pop(ready)] = _received(ready)
+            while due in finished:
+                yield finished.pop(due)
+                due += 1
+
+    def _deals_at_once(self, table: str, deals: int) -> int:
+        per_deal = games_per_deal(table, len(self._crew.agents), self._crew.rules.num_players)
+        if self._games_at_once is not None:
+            return max(1, self._games_at_once // per_deal)
+        share = -(-deals // (_CHUNKS_PER_PROCESS * self._processes)) if self._processes > 1 else deals
+        return max(1, min(GAMES_AT_ONCE // per_deal, share))
+
+
+def _check_sendable(agent: Any, processes: int) -> None:
+    try:
+        pickle.dumps(agent)
+    except Exception as error:
+        raise ValueError(f"processes={processes} is not allowed: agent {agent.name!r} cannot be sent to a process ({error})") from None
+
+
+def _work(connection: Connection, arguments: tuple[Any, ...]) -> None:
+    """Play the jobs that come, in a process of its own, until no more do; an error is sent as what came of a job."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends this one
+    crew = Crew(*arguments)
+    try:
+        while True:
+            job = connection.recv()
+            try:
+                connection.send(crew.play(*job))
+            except ValueError as error:
+                connection.send(error)
+    except (EOFError, BrokenPipeError):  # the main process is gone
+        return
+
+
+def _received(connection: Connection) -> Chunk:
+    try:
+        result = connection.recv()
+    except (EOFError, ConnectionError):
+        raise ChildProcessError("a process that was to play has ended; if it left no error above, it was killed") from None
+    if isinstance(result, ValueError):
+        raise result
+    return result

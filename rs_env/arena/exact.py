@@ -1,0 +1,413 @@
+"""Exact values, best responses and NashConv for games that are small enough to enumerate, such as the `tiny` preset.
+
+`GameTree` holds every history of one deal as NumPy arrays, level by level, and every information set with perfect recall: the
+deal's dealer, the cards dealt to the seat (and the trump shown), and all that has been played. A *profile* is a float64 array
+(I, 53) with a distribution over the legal actions of each of the I information sets; since each set belongs to one seat, one
+profile says how all seats play. Sweeps over the levels then give, without sampling, the value of a profile, the best response
+of a seat to it, and
+
+    NashConv = sum over seats of (value of the seat's best response - value of the seat),
+
+which is 0 exactly for a Nash equilibrium (M. Lanctot et al., *A Unified Game-Theoretic Approach to Multiagent Reinforcement
+Learning*, 2017).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numba import njit
+
+from rs_env import engine, kernels
+from rs_env.arena.agents import build_agents
+from rs_env.baselines.agent import Agent, ask
+from rs_env.bits import bit, popcount
+from rs_env.cards import NUM_ACTIONS
+from rs_env.rng import check_whole
+from rs_env.rules import Rules, as_rules
+from rs_env.scoring import reward
+from rs_env.state import RUNNING, STATE, compile_rules
+from rs_env.view import empty_views
+
+MAX_NODES = 1_000_000  # they take about 1 GB while they are put together
+
+_TOLERANCE = 1e-6  # of the sum of a distribution
+_CHUNK = 65_536  # views for an agent at once
+
+
+@dataclass(frozen=True)
+class NashConv:
+    """How far a profile is from a Nash equilibrium.
+
+    values: float64 (n,), the expected reward of each seat. best_response_values: float64 (n,), the same where that seat alone
+    changes to a best response. nash_conv: sum of the differences. exploitability: their mean.
+    """
+
+    values: np.ndarray
+    best_response_values: np.ndarray
+
+    @property
+    def nash_conv(self) -> float:
+        """Sum over seats of what a best response gains."""
+        return float((self.best_response_values - self.values).sum())
+
+    @property
+    def exploitability(self) -> float:
+        """Mean over seats of what a best response gains."""
+        return self.nash_conv / len(self.values)
+
+
+class GameTree:
+    """All histories of one deal, from every dealer and every deal of the cards, which are equally likely.
+
+    Nodes are numbered level by level, those of level k in ``levels[k] : levels[k + 1]``; level 0 are the deals. Arrays over the
+    N nodes: ``states`` (dtype `STATE`), ``parent`` (-1: a deal), ``action`` and ``outcome`` (what led here: the action, and 1
+    where a silent play was noticed), ``chance`` (probability of that outcome), ``root`` (the deal), ``information_set`` (-1 at
+    the end), ``rewards`` float64 (N, n). Over the I information sets: ``seat``, ``first`` (a node of it), ``legal`` bool (I, 53).
+    ``dealt`` uint64 (D, n): the cards of each seat in each of the D deals.
+
+    Raises ValueError for a match, and for a game with more than `max_nodes` nodes before it takes the memory for them.
+    """
+
+    def __init__(self, rules: Rules | str = "tiny", max_nodes: int = MAX_NODES) -> None:
+        self.rules = as_rules(rules)
+        self.max_nodes = check_whole("max_nodes", max_nodes, 1, (1 << 31) - 1)
+        if self.rules.target is not None:
+            raise ValueError(f"target={self.rules.target!r} is not allowed: only single deals (target=None) can be enumerated")
+        self._check_size(_count_deals(self.rules))
+        levels = list(self._grow())
+        self.levels = np.cumsum([0, *(len(level.states) for level in levels)])
+        self.states = np.concatenate([level.states for level in levels])
+        self.parent, self.action, self.outcome, self.chance, self.root, self.information_set = (
+            np.concatenate([getattr(level, name) for level in levels])
+            for name in ("parent", "action", "outcome", "chance", "root", "information_set")
+        )
+        self.rewards = np.zeros((len(self.states), self.rules.num_players))
+        _rewards(compile_rules(self.rules), self.states, self.rewards)
+        decisions = np.flatnonzero(self.information_set >= 0)
+        self.first = decisions[np.unique(self.information_set[decisions], return_index=True)[1]]
+        self.seat = self.states["turn"][self.first].astype(np.int64)
+
+    def _check_size(self, nodes: int) -> None:
+        if nodes > self.max_nodes:
+            raise ValueError(f"the game has more than max_nodes={self.max_nodes} histories: it is too large to enumerate")
+
+    def _grow(self) -> Iterator[_Level]:
+        """The levels, one after the other."""
+        branches = chance_branches(self.rules)
+        level = _deals(self.rules)
+        self.dealt = level.states["hand"][:, : self.rules.num_players].copy()
+        hands = np.unique(self.dealt, return_inverse=True)[1].reshape(self.dealt.shape)
+        nodes = sets = 0
+        while len(level.states):
+            running = np.flatnonzero(level.states["status"] == RUNNING)
+            # An information set is the owner's hand at the deal and what everybody has seen since; both say whose turn it is.
+            keys = level.public * (int(hands.max()) + 1) + hands[level.root, level.states["turn"]]
+            names, level.information_set[running] = np.unique(keys[running], return_inverse=True)
+            level.information_set[running] += sets
+            yield level
+            sets += len(names)
+            first, nodes = nodes, nodes + len(level.states)
+            self._check_size(nodes + _count_children(branches[0][1], level.states))
+            level = _children(branches, level)
+            level.parent += first
+            self._check_size(nodes + len(level.states))
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of histories N."""
+        return len(self.states)
+
+    @property
+    def num_sets(self) -> int:
+        """Number of information sets I."""
+        return len(self.first)
+
+    @cached_property
+    def views(self) -> np.ndarray:
+        """What the owner of each information set sees there: dtype `rs_env.view.VIEW`, shape (I,)."""
+        views = empty_views(self.rules, self.num_sets)
+        kernels.view_turns(self.states, self.first, views)
+        return views
+
+    @cached_property
+    def legal(self) -> np.ndarray:
+        """The legal actions of each information set, bool (I, 53)."""
+        return (self.views["legal"][:, None] >> np.arange(NUM_ACTIONS, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)
+
+    @cached_property
+    def _choice(self) -> np.ndarray:
+        """Place of the choice that led to each node in a flattened profile; what it says for the deals means nothing."""
+        return self.information_set[self.parent] * NUM_ACTIONS + self.action
+
+    def uniform(self) -> np.ndarray:
+        """The profile in which everybody takes any legal action."""
+        return self.legal / self.legal.sum(1, keepdims=True)
+
+    def check_profile(self, profile: np.ndarray) -> np.ndarray:
+        """The profile as float64 (I, 53). Raises ValueError unless each row is a distribution over the legal actions."""
+        profile = np.asarray(profile, np.float64)
+        if profile.shape != self.legal.shape:
+            raise ValueError(f"profile: shape {profile.shape} is not allowed: it must be {self.legal.shape}")
+        good = np.where(self.legal, profile >= 0, profile == 0).all(1) & (abs(profile.sum(1) - 1) <= _TOLERANCE)
+        if not good.all():
+            raise ValueError(f"profile: row {good.argmin()} is not a distribution over the legal actions of its information set")
+        return profile
+
+    def values(self, profile: np.ndarray) -> np.ndarray:
+        """Expected reward of each seat, float64 (n,), when all play by the profile."""
+        weight = self.chance * self.check_profile(profile).ravel()[self._choice]
+        values = self.rewards.copy()
+        for above, here in self._pairs_from_the_end():
+            for seat in range(values.shape[1]):
+                values[above, seat] += self._sum_to_parents(above, here, weight[here] * values[here, seat])
+        return values[: self.levels[1]].mean(0)
+
+    def best_response(self, profile: np.ndarray, seat: int) -> tuple[float, np.ndarray]:
+        """The most that a seat can get while the others play by the profile, and the profile with such a response put in.
+
+        Of equally good actions the lowest is taken.
+        """
+        check_whole("seat", seat, 0, self.rules.num_players - 1)
+        response = self.check_profile(profile).copy()
+        mine = self.seat[self.information_set[self.parent]] == seat
+        weight = self.chance * np.where(mine, 1.0, response.ravel()[self._choice])
+        reach = np.full(self.num_nodes, 1 / self.levels[1])
+        for start, stop in zip(self.levels[1:-1], self.levels[2:], strict=True):
+            here = slice(start, stop)
+            reach[here] = reach[self.parent[here]] * weight[here]
+        # Value of the seat times the probability that chance and the others bring the game here.
+        worth = self.rewards[:, seat] * reach
+        for above, here in self._pairs_from_the_end():
+            own = here.start + np.flatnonzero(mine[here])
+            if len(own):
+                taken = self._best_actions(own, worth[own], response)
+                worth[own[~taken]] = 0.0
+            worth[above] += self._sum_to_parents(above, here, worth[here])
+        return float(worth[: self.levels[1]].sum()), response
+
+    def _best_actions(self, nodes: np.ndarray, worth: np.ndarray, response: np.ndarray) -> np.ndarray:
+        """Write the best action of the sets that lead to these nodes of one level; whether it is the one that led to each node."""
+        sets, local = np.unique(self.information_set[self.parent[nodes]], return_inverse=True)
+        totals = np.bincount(local * NUM_ACTIONS + self.action[nodes], worth, len(sets) * NUM_ACTIONS).reshape(-1, NUM_ACTIONS)
+        best = np.where(self.legal[sets], totals, -np.inf).argmax(1)
+        response[sets] = 0.0
+        response[sets, best] = 1.0
+        return best[local] == self.action[nodes]
+
+    def _pairs_from_the_end(self) -> Iterator[tuple[slice, slice]]:
+        """Each two neighbouring levels as slices, the last first."""
+        for k in range(len(self.levels) - 2, 0, -1):
+            yield slice(self.levels[k - 1], self.levels[k]), slice(self.levels[k], self.levels[k + 1])
+
+    def _sum_to_parents(self, above: slice, here: slice, numbers: np.ndarray) -> np.ndarray:
+        return np.bincount(self.parent[here] - above.start, numbers, above.stop - above.start)
+
+    def profile_of(self, agents: Agent | str | Sequence[Agent | str], seeds: int = 64) -> np.ndarray:
+        """The profile in which an agent plays all seats, or each of n agents the seat of its number.
+
+        An agent with a method ``policy(views) -> float64 (B, 53)`` says its distributions itself. For any other they are
+        *estimated*: the shares of each action over ``reset(seed)`` for seed 0 .. `seeds` - 1. What is computed from such a profile
+        is exact for that estimated mixture, not for the agent; with the same view at several information sets the agent is
+        taken to act there by independent draws from it.
+        Raises ValueError for agents that see hidden cards (attribute ``cheats``), and for illegal actions.
+        """
+        check_whole("seeds", seeds, 1, (1 << 31) - 1)
+        if isinstance(agents, str) or not isinstance(agents, Sequence):
+            return self._profile_of_one(agents, seeds, np.arange(self.num_sets))
+        if len(agents) != self.rules.num_players:
+            raise ValueError(f"agents: {len(agents)} are not allowed: there must be {self.rules.num_players}, one for each seat")
+        profile = np.zeros(self.legal.shape)
+        for seat, agent in enumerate(agents):
+            mine = np.flatnonzero(self.seat == seat)
+            profile[mine] = self._profile_of_one(agent, seeds, mine)
+        return profile
+
+    def _profile_of_one(self, agent: Agent | str, seeds: int, sets: np.ndarray) -> np.ndarray:
+        """What the agent does at some information sets; it is asked once for each view, and only where there is a choice."""
+        (player,) = build_agents([agent], fair=True)
+        legal = self.legal[sets]
+        profile = legal.astype(np.float64)
+        free = np.flatnonzero(legal.sum(1) > 1)
+        views, place = np.unique(self.views[sets[free]].view(f"V{self.views.dtype.itemsize}"), return_inverse=True)
+        profile[free] = _mixture(player, views.view(self.views.dtype), seeds)[place]
+        return profile
+
+
+def nash_conv(
+    players: Agent | str | Sequence[Agent | str] | np.ndarray,
+    rules: Rules | str | GameTree = "tiny",
+    seeds: int = 64,
+    max_nodes: int = MAX_NODES,
+) -> NashConv:
+    """The exact NashConv of a profile, of an agent that plays all seats, or of one agent for each seat.
+
+    players: a profile (float64 array (I, 53), see `GameTree`), an agent or its name, or a sequence of n of them.
+    rules: what is played, or its `GameTree`, which takes the longest to make. seeds: for agents without a method ``policy``, from
+    how many seeds their mixtures are estimated, see `GameTree.profile_of`. Raises ValueError as `GameTree` and its methods do.
+    """
+    tree = rules if isinstance(rules, GameTree) else GameTree(rules, max_nodes)
+    profile = players if isinstance(players, np.ndarray) else tree.profile_of(players, seeds)
+    best = [tree.best_response(profile, seat)[0] for seat in range(tree.rules.num_players)]
+    return NashConv(tree.values(profile), np.array(best))
+
+
+def chance_branches(rules: Rules) -> list[tuple[float, np.ndarray]]:
+    """Compiled rules under which no play depends on chance, each with its probability.
+
+    One entry, the rules themselves, unless silent plays may or may not be noticed; then the first notices none and the second
+    all of them. A play depends on chance exactly where the two lead to different states.
+    """
+    catch = rules.silent_catch
+    if catch is None or catch in (0.0, 1.0):
+        return [(1.0, compile_rules(rules))]
+    return [(p, compile_rules(dataclasses.replace(rules, silent_catch=to))) for p, to in ((1 - catch, 0.0), (catch, 1.0))]
+
+
+# Growing the tree
+
+
+@dataclass
+class _Level:
+    """Nodes of one level, see `GameTree`; ``public`` numbers what everybody has seen."""
+
+    states: np.ndarray
+    parent: np.ndarray
+    action: np.ndarray
+    outcome: np.ndarray
+    chance: np.ndarray
+    root: np.ndarray
+    public: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.information_set = np.full(len(self.states), -1)
+
+
+def _hand_counts(rules: Rules) -> list[int]:
+    """Number of cards dealt to the first seat after the dealer, the second, and so on."""
+    n = rules.num_players
+    return [len(range(first, len(rules.deck), n)) for first in range(n)]
+
+
+def _count_deals(rules: Rules) -> int:
+    counts = _hand_counts(rules)
+    deals = rules.num_players * math.factorial(len(rules.deck)) // math.prod(map(math.factorial, counts))
+    return deals * (counts[_last_place(rules)] if rules.trump == "last_dealt" else 1)
+
+
+def _last_place(rules: Rules) -> int:
+    """How many seats after the first one the last card is dealt to."""
+    return (len(rules.deck) - 1) % rules.num_players
+
+
+def _hands(cards: tuple[int, ...], counts: Sequence[int]) -> Iterator[list[tuple[int, ...]]]:
+    """All ways to give so many cards to one player after the other."""
+    if not counts:
+        yield []
+        return
+    for hand in combinations(cards, counts[0]):
+        rest = tuple(card for card in cards if card not in hand)
+        yield from ([hand, *others] for others in _hands(rest, counts[1:]))
+
+
+def _decks(rules: Rules) -> Iterator[list[int]]:
+    """A deck, in dealing order, for each deal; where the last card is shown, one for each card that this can be."""
+    n, last = rules.num_players, _last_place(rules)
+    for hands in _hands(rules.deck, _hand_counts(rules)):
+        for shown in hands[last] if rules.trump == "last_dealt" else hands[last][-1:]:
+            hands[last] = (*(card for card in hands[last] if card != shown), shown)
+            yield [hands[i % n][i // n] for i in range(len(rules.deck))]
+
+
+def _deals(rules: Rules) -> _Level:
+    """The first level: every deal from every dealer."""
+    compiled, n = compile_rules(rules), rules.num_players
+    decks = np.array(list(_decks(rules)), np.int8)
+    dealers, states = np.repeat(np.arange(n), len(decks)), np.zeros(n * len(decks), STATE)
+    for i, dealer in enumerate(dealers.tolist()):
+        kernels.begin(compiled, states, i, np.uint64(0), np.uint64(0), 0, dealer)
+        kernels.deal_deck(compiled, states, i, decks[i % len(decks)])
+    shown = states["deck"][:, len(rules.deck) - 1] if rules.trump == "last_dealt" else 0
+    none = np.full(len(states), -1)
+    return _Level(states, none, none, none * 0, np.ones(len(states)), np.arange(len(states)), dealers * NUM_ACTIONS + shown)
+
+
+def _count_children(compiled: np.ndarray, states: np.ndarray) -> int:
+    counts = np.zeros(len(states), np.int64)
+    _count_actions(compiled, states, counts)
+    return int(counts.sum())
+
+
+def _children(branches: list[tuple[float, np.ndarray]], level: _Level) -> _Level:
+    """The level after this one; parents are counted within this one."""
+    total = _count_children(branches[0][1], level.states)
+    parent, action, outcome, chance = np.empty(total, np.int64), np.empty(total, np.int64), np.zeros(total, np.int64), np.ones(total)
+    states, *others = (np.empty(total, STATE) for _ in branches)
+    for (_, compiled), after in zip(branches, (states, *others), strict=True):
+        _expand(compiled, level.states, after, parent, action)
+    for noticed in others:  # one or none
+        differ = np.flatnonzero(states != noticed)
+        chance[differ] = branches[0][0]
+        states = np.concatenate([states, noticed[differ]])
+        parent, action = np.concatenate([parent, parent[differ]]), np.concatenate([action, action[differ]])
+        outcome = np.repeat([0, 1], [total, len(differ)])
+        chance = np.concatenate([chance, np.full(len(differ), branches[1][0])])
+    seen = (level.public[parent] * NUM_ACTIONS + action) * 2 + outcome
+    public = np.unique(seen, return_inverse=True)[1]
+    return _Level(states, parent, action, outcome, chance, level.root[parent], public)
+
+
+def _mixture(agent: Agent, views: np.ndarray, seeds: int) -> np.ndarray:
+    """The agent's distribution over actions at each view, float64 (B, 53): as it says itself, or by its actions for many seeds."""
+    policy = getattr(agent, "policy", None)
+    if policy is not None:
+        probabilities = np.asarray(policy(views), np.float64)
+        if probabilities.shape != (len(views), NUM_ACTIONS):
+            raise ValueError(f"agent {agent.name!r}: policy gave shape {probabilities.shape}, it must be {(len(views), NUM_ACTIONS)}")
+        return probabilities
+    counts = np.zeros((len(views), NUM_ACTIONS))
+    for seed in range(seeds):
+        agent.reset(seed)
+        for start in range(0, len(views), _CHUNK):
+            part = views[start : start + _CHUNK]
+            counts[np.arange(start, start + len(part)), ask(agent, part)] += 1
+    return counts / seeds
+
+
+# Compiled part
+
+
+@njit(cache=True, nogil=True)
+def _count_actions(rules, states, counts):
+    for i in range(states.shape[0]):
+        counts[i] = popcount(engine.legal_actions(rules[0], states[i]))
+
+
+@njit(cache=True, nogil=True)
+def _expand(rules, states, children, parent, action):
+    """Write the state after each legal action of each state."""
+    k = 0
+    for i in range(states.shape[0]):
+        legal = engine.legal_actions(rules[0], states[i])
+        for a in range(NUM_ACTIONS):
+            if legal & bit(a):
+                children[k] = states[i]
+                engine.step(rules[0], children[k], a)
+                parent[k], action[k] = i, a
+                k += 1
+
+
+@njit(cache=True, nogil=True)
+def _rewards(rules, states, rewards):
+    for i in range(states.shape[0]):
+        for seat in range(rules[0].num_players):
+            rewards[i, seat] = reward(rules[0], states[i], seat)
+
+
+__all__ = ["MAX_NODES", "GameTree", "NashConv", "chance_branches", "nash_conv"]

@@ -1,0 +1,267 @@
+"""Everybody against everybody: `league`, the run behind it, and what its games say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rs_env.arena.agents import cheats, fair_baselines
+from rs_env.arena.crew import Crew, Workplace
+from rs_env.arena.folder import Folder, Played, Settings, nothing_played, read_folder
+from rs_env.arena.games import UNITS
+from rs_env.arena.ratings import Ratings, rate
+from rs_env.arena.statistics import Difference, by_deal, differences, half_widths, ratios
+from rs_env.baselines.agent import Agent
+from rs_env.rng import check_seed, check_whole
+from rs_env.rules import Rules, as_rules
+
+CHECK_EVERY = 100  # deals; whether the intervals are narrow enough is looked at only then, whatever the chunks
+_MOST = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one player of a table did; all numbers are means over the seats it played, a game at one seat being one.
+
+    share: wins, where a game that nobody won counts 1/n for each of its n seats, so that the shares of all seats add up to one.
+    interval: half width of its 95 % interval, from deals. win_share: games won / games. capped: share of truncated games.
+    place: 1 is best. cards: left in hand at the end. pickups: a game. reward: of the rule set. milliseconds: a decision.
+    """
+
+    agent: str
+    cheats: bool
+    games: int
+    share: float
+    interval: float
+    win_share: float
+    capped: float
+    place: float
+    cards: float
+    pickups: float
+    reward: float
+    milliseconds: float
+
+
+class League:
+    """The games of a comparison and what they say; `played` holds the games, settings and times.
+
+    Players are numbered as in `agents`; two may have the same name.
+    """
+
+    def __init__(self, played: Played) -> None:
+        self.played = played
+        self.settings = played.settings
+        self.agents = played.settings.agents
+        self.rules = played.settings.rules
+
+    @classmethod
+    def read(cls, folder: str | Path) -> League:
+        """The comparison in a folder. Raises ValueError where there is none."""
+        return cls(read_folder(folder))
+
+    @property
+    def games(self) -> np.ndarray:
+        """The games of the main table, of dtype `rs_env.arena.games.games_dtype`."""
+        return self.played.games[self.settings.table]
+
+    @property
+    def deals(self) -> int:
+        """Deals of the main table."""
+        return len(np.unique(self.games["deal"]))
+
+    @cached_property
+    def deal_shares(self) -> np.ndarray:
+        """Share of each player on each deal, float64 (deals, k), see `rs_env.arena.statistics.ratios`."""
+        return _shares(self.games, len(self.agents))[1]
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """One for each player, in their order."""
+        games, k = self.games, len(self.agents)
+        seats = games["seating"].astype(np.int64)
+
+        def mean(values: np.ndarray) -> np.ndarray:
+            values = np.broadcast_to(values.reshape(len(games), -1), seats.shape)
+            return np.bincount(seats.reshape(-1), values.reshape(-1), k) / counts
+
+        counts = np.bincount(seats.reshape(-1), minlength=k)
+        won = games["winner"][:, None] == np.arange(seats.shape[1])
+        columns = [mean(values) for values in (won, games["truncated"])]
+        columns += [mean(games[field]) for field in ("places", "cards", "pickups", "rewards")]
+        share, values = _shares(games, k)
+        milliseconds = 1000 * self.played.seconds / np.maximum(self.played.asked, 1)
+        rows = zip(self.agents, self.settings.cheats, counts, share, half_widths(values), *columns, milliseconds, strict=True)
+        return [Standing(name, cheat, int(count), *map(float, numbers)) for name, cheat, count, *numbers in rows]
+
+    @cached_property
+    def ranking(self) -> list[int]:
+        """Numbers of the players, best share first."""
+        return sorted(range(len(self.agents)), key=lambda player: -self.standings[player].share)
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Of all players, from the main table; needs SciPy."""
+        return rate(self.games, len(self.agents))
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Shares of all pairs of players compared on the same deals; needs SciPy."""
+        return differences(self.deal_shares)
+
+    @cached_property
+    def matrix(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Shares (k, k) of each row's player on one seat against n - 1 of the column's, and half widths of their 95 % intervals."""
+        games, k = self.played.games.get("matrix"), len(self.agents)
+        if games is None:
+            return None
+        seats = games["seating"].astype(np.int64)
+        credit = np.where(seats < k, games["credit"], 0).sum(1)
+        cell = seats.min(1) * k + seats.max(1) - k
+        sums = by_deal(games["deal"], cell, credit, k * k)
+        share, values = ratios(sums, UNITS * by_deal(games["deal"], cell, np.ones(len(games)), k * k))
+        return share.reshape(k, k), half_widths(values).reshape(k, k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How a comparison is played, which changes no result.
+
+    processes: of this machine to play in; others than this one are spawned, so a script must start under
+    ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024. Agents that draw from the seed they are given
+    and the view alone, as the baselines do, play the same games whatever these two are.
+    fair: refuse agents that see all hands. out: folder to write to while games are played, see `rs_env.arena.folder`.
+    resume: go on with the run that is there. progress: show a bar; needs rich.
+    Raises ValueError, naming the argument, for what is not allowed.
+    """
+
+    processes: int = 1
+    games_at_once: int | None = None
+    fair: bool = True
+    out: str | Path | None = None
+    resume: bool = False
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole("processes", self.processes, 1, 1024)
+        if self.games_at_once is not None:
+            check_whole("games_at_once", self.games_at_once, 1, _MOST)
+        if self.resume and self.out is None:
+            raise ValueError("resume=True is not allowed without `out`, the folder of the run to go on with")
+
+
+def league(
+    agents: Sequence[Agent | str] | None = None,
+    rules: Rules | str = "rolling_stone",
+    deals: int = 1000,
+    seed: int = 0,
+    *,
+    matrix_deals: int = 0,
+    precision: float | None = None,
+    **how: Any,
+) -> League:
+    """Let all agents of a list meet at mixed tables, everybody on the same deals and on every seat (see `rs_env.arena.seating`).
+
+    agents: names or objects, at least two; None: all baselines that do not cheat. deals: matches, with a target.
+    matrix_deals: deals on which each agent also plays on one seat against n - 1 of each agent.
+    precision: stop, after a multiple of 100 deals, when the shares' 95 % intervals are at most this wide to either side.
+    how: arguments of `How`: processes, games_at_once, fair, out, resume, progress.
+    Raises ValueError, naming the argument, for what is not allowed.
+    """
+    names = fair_baselines() if agents is None else agents
+    if isinstance(names, str) or len(names) < 2:
+        raise ValueError(f"agents={names!r} is not allowed: it must be a list of at least two")
+    return compare("mixed", names, rules, deals, seed, matrix_deals, precision, How(**how))
+
+
+def compare(
+    table: str,
+    agents: Sequence[Agent | str],
+    rules: Rules | str,
+    deals: int,
+    seed: int,
+    matrix_deals: int,
+    precision: float | None,
+    how: How,
+) -> League:
+    """The comparison of `league` at any kind of table."""
+    check_whole("deals", deals, 2, _MOST)
+    check_whole("matrix_deals", matrix_deals, 0, _MOST)
+    if precision is not None and (not isinstance(precision, int | float) or not 0 < precision < 1):
+        raise ValueError(f"precision={precision!r} is not allowed: precision must be a number between 0 and 1, or None")
+    crew = Crew(agents, as_rules(rules), check_seed(seed), how.fair, how.out is not None)
+    open_eyed = tuple(map(cheats, crew.agents))
+    settings = Settings(tuple(crew.names), open_eyed, crew.rules, crew.seed, table, deals, matrix_deals, precision)
+    workplace = Workplace(crew, agents, how.processes, how.games_at_once)
+    folder = None if how.out is None else Folder(how.out, settings, how.resume)
+    played = nothing_played(settings) if folder is None else folder.past
+    with workplace, _bar(how.progress) as show:
+        for part in settings.parts:
+            played = _play_part(part, played, workplace, folder, show)
+    return League(played)
+
+
+def _play_part(table: str, played: Played, workplace: Workplace, folder: Folder | None, show: Callable[..., None]) -> Played:
+    """Play what is missing of a kind of table."""
+    settings = played.settings
+    precision = settings.precision if table == settings.table else None
+    k, games = len(settings.agents), [played.games[table]] if table in played.games else []
+    done = int(games[0]["deal"].max()) + 1 if games else 0
+    if games and _narrow_enough(games, k, done - 1, done, precision):
+        return played
+    for chunk in workplace.play(table, done, settings.parts[table]):
+        before, done = done, int(chunk.games["deal"][-1]) + 1
+        games.append(chunk.games)
+        end = _narrow_enough(games, k, before, done, precision)
+        kept = len(chunk.games) if end is None else int((chunk.games["deal"] < end).sum())
+        games[-1] = chunk.games[:kept]
+        played = replace(played, seconds=played.seconds + chunk.seconds, asked=played.asked + chunk.asked)
+        if folder is not None:
+            folder.add(chunk.lines[:kept])
+            folder.save(played)
+        show(table, end or done, end or settings.parts[table])
+        if end is not None:
+            break
+    return replace(played, games={**played.games, table: np.concatenate(games)}) if games else played
+
+
+def _narrow_enough(games: list[np.ndarray], players: int, before: int, done: int, precision: float | None) -> int | None:
+    """The first number of deals in before + 1 .. done after which all intervals are narrow enough, of those looked at."""
+    for deals in range(before // CHECK_EVERY * CHECK_EVERY + CHECK_EVERY, done + 1, CHECK_EVERY) if precision else ():
+        all_games = np.concatenate(games)
+        values = _shares(all_games[all_games["deal"] < deals], players)[1]
+        if half_widths(values).max() <= precision:
+            return deals
+    return None
+
+
+def _shares(games: np.ndarray, players: int) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each player, and its values for each deal."""
+    seats = games["seating"].astype(np.int64)
+    deals = np.broadcast_to(games["deal"][:, None], seats.shape)
+    sums = by_deal(deals, seats, games["credit"], players)
+    return ratios(sums, UNITS * by_deal(deals, seats, np.ones(seats.shape), players))
+
+
+@contextmanager
+def _bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar for what is told by (table, deals done, deals in all)."""
+    if not shown:
+        yield lambda table, done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    with Progress(TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()) as bar:
+        tasks = {}
+
+        def show(table: str, done: int, total: int) -> None:
+            if table not in tasks:
+                tasks[table] = bar.add_task(f"{table} tables, deals")
+            bar.update(tasks[table], completed=done, total=total)
+
+        yield show

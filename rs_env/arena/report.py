@@ -1,0 +1,173 @@
+"""What a comparison says, as tables: for the terminal, as Markdown, and in the page of `rs_env.arena.page`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rs_env.arena.league import League
+
+if TYPE_CHECKING:
+    import rich.table
+
+LEVEL = 0.05  # of significance, for all differences of a table together
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under headings; the first `labels` columns are words, the others numbers.
+
+    heat: for each column of numbers its value around 0, from -1 to 1, as colours of a heat map; None: no colours.
+    """
+
+    title: str
+    headings: list[str]
+    rows: list[list[str]]
+    note: str
+    labels: int = 1
+    heat: np.ndarray | None = None
+
+
+def tables(league: League) -> list[Table]:
+    """Standings, pairwise differences, the matrix if it was played, and the length of games."""
+    shown = [standings_table(league), differences_table(league), matrix_table(league), games_table(league)]
+    return [table for table in shown if table is not None]
+
+
+def labels_of(league: League) -> list[str]:
+    """The players as tables name them: who cheats is marked, and the second of two of one name numbered."""
+    labels: list[str] = []
+    for number, (name, cheats) in enumerate(zip(league.agents, league.settings.cheats, strict=True)):
+        before = league.agents[:number].count(name)
+        labels.append(name + (f" ({before + 1})" if before else "") + (" (sees all hands)" if cheats else ""))
+    return labels
+
+
+def standings_table(league: League) -> Table:
+    """The ladder: shares with intervals, ratings, and what games were like for each player."""
+    labels, ratings = labels_of(league), league.ratings
+    with_reward = league.rules.scoring != "win" and league.rules.target is None
+    rows = []
+    for rank, player in enumerate(league.ranking, 1):
+        s = league.standings[player]
+        row = [str(rank), labels[player], f"{s.share:.1%}", f"± {s.interval:.1%}"]
+        row += [f"{ratings.points[player]:.0f}", f"± {ratings.interval[player]:.0f}", f"{s.win_share:.1%}", f"{s.capped:.1%}"]
+        row += [f"{s.place:.2f}", f"{s.cards:.2f}", f"{s.pickups:.1f}"] + [f"{s.reward:.3f}"] * with_reward
+        rows.append([*row, f"{s.milliseconds:.3g}", str(s.games)])
+    headings = ["", "agent", "share", "95 %", "rating", "95 %", "won", "capped", "place", "cards left", "pickups"]
+    headings += ["reward"] * with_reward + ["ms/decision", "games"]
+    n = league.rules.num_players
+    note = (
+        f"Share: games won, where a game that nobody won counts 1/{n} for each seat; equal players have {1 / n:.1%}. "
+        "Won: games won. Capped: games stopped by the limit of actions. Intervals come from means per deal. "
+        "Rating: Plackett-Luce, mean 1000, 400 points are ten times the odds."
+    )
+    return Table("Standings", headings, rows, note, labels=2)
+
+
+def differences_table(league: League) -> Table:
+    """Share of each row's player minus that of the column's, in points of a hundred."""
+    labels, order, k = labels_of(league), league.ranking, len(league.agents)
+    gaps, significant = np.zeros((k, k)), np.zeros((k, k), np.bool_)
+    for d in league.differences:
+        gaps[d.first, d.second], gaps[d.second, d.first] = d.difference, -d.difference
+        significant[d.first, d.second] = significant[d.second, d.first] = d.adjusted < LEVEL
+    gaps, significant = gaps[np.ix_(order, order)], significant[np.ix_(order, order)]
+    cells = [["" if i == j else f"{100 * gaps[i, j]:+.1f}{'*' if significant[i, j] else ''}" for j in range(k)] for i in range(k)]
+    rows = [[labels[player], *row] for player, row in zip(order, cells, strict=True)]
+    note = (
+        f"On the same deals, in percentage points. *: significant by paired t tests with Holm's correction, {LEVEL:.0%} for all together."
+    )
+    return Table("Difference in share, row minus column", ["", *(labels[player] for player in order)], rows, note, heat=_heat(gaps))
+
+
+def matrix_table(league: League) -> Table | None:
+    """Each agent on one seat against copies of each agent on all others."""
+    if league.matrix is None:
+        return None
+    labels, order, n = labels_of(league), league.ranking, league.rules.num_players
+    share, interval = (values[np.ix_(order, order)] for values in league.matrix)
+    cells = [[f"{100 * s:.1f} ± {100 * i:.1f}" for s, i in zip(*pair, strict=True)] for pair in zip(share, interval, strict=True)]
+    rows = [[labels[player], *row] for player, row in zip(order, cells, strict=True)]
+    deals = len(np.unique(league.played.games["matrix"]["deal"]))
+    title = f"Matrix: the row on one seat against {n - 1} of the column"
+    note = f"Share of the row in percent with its 95 % interval, {deals} deals; equal players have {100 / n:.1f}."
+    return Table(title, ["", *(labels[player] for player in order)], rows, note, heat=_heat(share - 1 / n))
+
+
+def games_table(league: League) -> Table:
+    """How long the games of the main table were."""
+    actions, capped = league.games["actions"], league.games["truncated"].mean()
+    middle, high = np.quantile(actions, (0.5, 0.95))
+    row = [
+        str(league.deals),
+        str(len(actions)),
+        f"{actions.mean():.1f}",
+        f"{middle:.0f}",
+        f"{high:.0f}",
+        str(actions.max()),
+        f"{capped:.1%}",
+    ]
+    headings = ["deals", "games", "mean actions", "median", "95 % quantile", "longest", "capped"]
+    return Table("Length of games", headings, [row], "Actions of a game, pickups included.", labels=0)
+
+
+def facts(league: League) -> dict[str, str]:
+    """What is needed to play the comparison again."""
+    settings, default = league.settings, type(league.rules)().to_dict()
+    changed = {name: value for name, value in league.rules.to_dict().items() if value != default[name]}
+    values: dict[str, object] = {
+        "rules": ", ".join(f"{name}={value}" for name, value in changed.items()) or "rolling_stone, all options at their defaults",
+        "players at a table": league.rules.num_players,
+        "tables": settings.table,
+        "deals": f"{league.deals} of {settings.deals}" if league.deals < settings.deals else league.deals,
+        "deals of the matrix": settings.matrix_deals,
+        "precision": settings.precision or "none asked for",
+        "seed": settings.seed,
+    }
+    return {name: str(value) for name, value in (values | league.played.about).items()}
+
+
+def markdown(league: League) -> str:
+    """All tables as Markdown."""
+    parts = ["# Arena\n", "\n".join(f"- {name}: {value}" for name, value in facts(league).items()) + "\n"]
+    for table in tables(league):
+        rule = ["---"] * table.labels + ["---:"] * (len(table.headings) - table.labels)
+        lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (table.headings, rule, *table.rows)]
+        parts.append(f"## {table.title}\n\n" + "\n".join(lines) + f"\n\n{table.note}\n")
+    return "\n".join(parts)
+
+
+def rich_tables(league: League) -> Sequence[rich.table.Table]:
+    """All tables for `rich.console.Console.print`."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = []
+    for table in tables(league):
+        made = RichTable(title=table.title, caption=table.note, title_justify="left", caption_justify="left")
+        for number, heading in enumerate(table.headings):
+            made.add_column(Text(heading), justify="left" if number < table.labels else "right", overflow="fold")
+        for row in table.rows:
+            made.add_row(*map(Text, row))
+        shown.append(made)
+    return shown
+
+
+def write_report(league: League, folder: str | Path) -> list[Path]:
+    """Write ``report.md`` and ``report.html`` to the folder; their paths."""
+    from rs_env.arena.page import page
+
+    written = {Path(folder) / "report.md": markdown(league), Path(folder) / "report.html": page(league)}
+    for path, text in written.items():
+        path.write_text(text, encoding="utf-8")
+    return list(written)
+
+
+def _heat(values: np.ndarray) -> np.ndarray:
+    """Values scaled to -1 .. 1."""
+    return values / max(np.nanmax(np.abs(values)), 1e-9)

@@ -1,0 +1,152 @@
+"""Flat Monte Carlo over sampled deals (perfect-information Monte Carlo, "pimc"), and what all search players share.
+
+For every sampled world, a deal of the hidden cards that agrees with the view, each legal action is taken and the deal played out;
+the action with the best mean utility is chosen. All actions meet the same worlds and the same random numbers, which takes most of
+the noise out of their differences.
+
+A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring. A play-out that ends without a winner at the cap
+of the search (not of the rules) is worth to each seat its share of 1 / (1 + cards in hand), so that getting rid of cards counts
+and nothing is gained by going on for ever; and every action makes a win worth a little less (`PATIENCE`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from rs_env import engine
+from rs_env.baselines.endgame import PLIES, forced_winner
+from rs_env.baselines.tips import NUM_CHANCES, at_random, chances_of_state, choose
+from rs_env.belief import draw, prepare
+from rs_env.bits import EMPTY, lowest, nth_member, popcount, without_lowest
+from rs_env.rng import advance, below, mix, unit
+from rs_env.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
+from rs_env.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RUNNING, TRUNCATED
+from rs_env.view import view_key
+
+PATIENCE = 0.999  # factor of a win's utility for every action that it takes
+
+
+@njit
+def utility(rules, s, seat, taken):
+    """What a deal that has ended, or was stopped after `taken` actions of a play-out, is worth to a seat."""
+    if rules.scoring == CARDS:
+        return 1.0 - s.hand_size[seat] / rules.num_cards
+    if rules.scoring == FACE:
+        return 1.0 - card_values(s.hand[seat], FACE_VALUES) / card_values(rules.deck, FACE_VALUES)
+    if rules.scoring == PLACES:
+        return deal_score(rules, s, seat)
+    if s.num_out > 0:
+        if s.out[0] != seat:
+            return 0.0
+        worth = deal_score(rules, s, seat) / card_values(rules.deck, PARLETT_VALUES) if rules.scoring == PARLETT else 1.0
+        return worth * PATIENCE**taken
+    if s.status == TRUNCATED:
+        return 0.0
+    total = 0.0
+    for other in range(rules.num_players):
+        total += 1.0 / (1 + s.hand_size[other])
+    return PATIENCE**taken / (1 + s.hand_size[seat]) / total
+
+
+@njit
+def play_out(rules, weights, noise, s, limit, stream, chances):
+    """Play a state on to its end or for `limit` actions; returns how many were taken.
+
+    All seats play by the tips with these weights, knowing all hands of this sampled world, but a random action with
+    probability `noise`: fixed strategies would go round in circles.
+    """
+    taken = 0
+    while s.status == RUNNING and taken < limit:
+        legal = engine.options(rules, s)
+        if without_lowest(legal) == EMPTY:
+            action = lowest(legal)
+        else:
+            stream = advance(stream)
+            if noise >= 1.0 or unit(stream) < noise:
+                stream = advance(stream)
+                action = at_random(legal, stream)
+            else:
+                seat = np.int64(s.turn)
+                chances_of_state(rules, s, seat, chances)
+                action = choose(weights, rules, s, seat, s.hand[seat], legal, chances, stream)
+        engine.step(rules, s, action)
+        taken += 1
+    return taken
+
+
+@njit
+def try_actions(rules, weights, noise, limit, endgame, states, untried, legal, seat, stream, chances, totals):
+    """Add to `totals` the utility for `seat` of each legal action in ``states[0]``, each played out once."""
+    while legal != EMPTY:
+        action = lowest(legal)
+        legal = without_lowest(legal)
+        states[1] = states[0]
+        s = states[1]
+        engine.step(rules, s, action)
+        if endgame > 0 and s.status == RUNNING:
+            winner = forced_winner(rules, states, untried, 1, endgame)
+            if winner != NOBODY:
+                totals[action] += 1.0 if winner == seat else 0.0
+                continue
+        taken = play_out(rules, weights, noise, s, limit, stream, chances)
+        totals[action] += utility(rules, s, seat, 1 + taken)
+
+
+@njit
+def best_action(totals, legal, stream):
+    """The legal action with the highest total, equals drawn at random."""
+    best, equals = EMPTY, legal
+    highest_total = -np.inf
+    while equals != EMPTY:
+        action = lowest(equals)
+        equals = without_lowest(equals)
+        if totals[action] > highest_total:
+            highest_total, best = totals[action], EMPTY
+        if totals[action] == highest_total:
+            best |= np.uint64(1) << np.uint64(action)
+    return nth_member(best, below(mix(stream), popcount(best)))
+
+
+@njit
+def single_deal(rules_array, rules):
+    """Copy a rule set to the first record of an array, less the match: search looks at the deal that is being played."""
+    rules_array[0] = rules
+    rules_array[0].target = 0.0
+
+
+@njit(cache=True, nogil=True)
+def pimc_all(views, seed, worlds, weights, noise, limit, endgame, rules, beliefs, states, actions):
+    """Write the action of flat Monte Carlo for each view; `rules`, `beliefs` and `states` are memory to work in."""
+    chances, totals, untried = np.empty(NUM_CHANCES), np.empty(64), np.empty(PLIES + 1, np.uint64)
+    for i in range(views.shape[0]):
+        view = views[i]
+        stream = view_key(view, seed)
+        if without_lowest(view.legal) == EMPTY:
+            actions[i] = lowest(view.legal)
+            continue
+        single_deal(rules, view.rules)
+        totals[:] = 0.0
+        prepare(view, beliefs[0])
+        for _ in range(worlds):
+            stream = draw(view, beliefs[0], stream, states[0])
+            try_actions(rules[0], weights, noise, limit, endgame, states, untried, view.legal, view.seat, stream, chances, totals)
+        actions[i] = best_action(totals, view.legal, stream)
+
+
+@njit(cache=True, nogil=True)
+def open_all(real, compiled, seed, samples, weights, noise, limit, endgame, rules, states, actions):
+    """Write the action of flat Monte Carlo with open hands for each state, from so many play-outs of each action."""
+    chances, totals, untried = np.empty(NUM_CHANCES), np.empty(64), np.empty(PLIES + 1, np.uint64)
+    single_deal(rules, compiled[0])
+    for i in range(real.shape[0]):
+        states[0] = real[i]
+        s = states[0]
+        stream = mix(seed ^ s.hand[0] ^ mix(s.hand[1] + np.uint64(s.actions)))
+        legal = engine.options(rules[0], s)
+        totals[:] = 0.0
+        for _ in range(samples):
+            stream = advance(stream)
+            s.chance = mix(stream)  # whether a silent play will be noticed is hidden from everybody
+            try_actions(rules[0], weights, noise, limit, endgame, states, untried, legal, np.int64(s.turn), stream, chances, totals)
+        actions[i] = best_action(totals, legal, stream)

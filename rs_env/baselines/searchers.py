@@ -1,0 +1,126 @@
+"""The search players as agents: options, seeds and memory around the compiled searches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rs_env.baselines.agent import as_views
+from rs_env.baselines.endgame import PLIES
+from rs_env.baselines.search import open_all, pimc_all
+from rs_env.baselines.tips import LADDER, weights_of
+from rs_env.baselines.tree import NODE, ismcts_all
+from rs_env.belief import new_belief
+from rs_env.rng import check_seed, check_whole
+from rs_env.rules import Rules, as_rules
+from rs_env.state import RULES, STATE, compile_rules
+
+_DEEPEST = 256  # actions that a tree follows below its root
+_MOST = 1 << 24
+
+
+class _Searcher:
+    """What the search players share.
+
+    rollout: the player of `rs_env.baselines.tips.LADDER` by whose tips play-outs go. noise: share of random actions in them.
+    cap: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
+    """
+
+    def __init__(self, name: str, rollout: str, noise: float, cap: int, endgame: int) -> None:
+        if rollout not in LADDER:
+            raise ValueError(f"rollout={rollout!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
+        if not 0.0 <= noise <= 1.0:
+            raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
+        self.name = name
+        self._play_out = (weights_of(**LADDER[rollout]), 1.0 if rollout == "random" else noise, check_whole("cap", cap, 0, _MOST))
+        self._endgame = check_whole("endgame", endgame, 0, 52)
+        self._rules = np.zeros(1, RULES)
+        self._states = np.zeros(PLIES + 2, STATE)
+        self._beliefs = new_belief()
+        self.reset(0)
+
+    def reset(self, seed: int | None) -> None:
+        """Draw from this seed from now on."""
+        self._seed = np.uint64(check_seed(seed))
+
+
+class Pimc(_Searcher):
+    """Flat Monte Carlo over `worlds` sampled deals; see `rs_env.baselines.search`."""
+
+    def __init__(
+        self,
+        name: str = "pimc",
+        *,
+        worlds: int = 32,
+        rollout: str = "random",
+        noise: float = 0.1,
+        cap: int = 30,
+        endgame: int = 12,
+    ) -> None:
+        super().__init__(name, rollout, noise, cap, endgame)
+        self._worlds = check_whole("worlds", worlds, 1, _MOST)
+
+    def act(self, views: np.ndarray) -> np.ndarray:
+        """One legal action for each view."""
+        views = as_views(views)
+        actions = np.empty(len(views), np.int64)
+        memory = (self._rules, self._beliefs, self._states)
+        pimc_all(views, self._seed, self._worlds, *self._play_out, self._endgame, *memory, actions)
+        return actions
+
+
+class Ismcts(_Searcher):
+    """Information-set Monte Carlo tree search with so many `iterations`; see `rs_env.baselines.tree`."""
+
+    def __init__(
+        self,
+        name: str = "ismcts",
+        *,
+        iterations: int = 400,
+        exploration: float = 0.5,
+        rollout: str = "heuristic",
+        noise: float = 0.1,
+        cap: int = 30,
+    ) -> None:
+        super().__init__(name, rollout, noise, cap, 0)
+        if not 0.0 <= exploration <= 100.0:
+            raise ValueError(f"exploration={exploration!r} is not allowed: it must be a number in 0..100")
+        self._search = (check_whole("iterations", iterations, 1, _MOST), exploration)
+        self._tree = np.zeros(iterations + 1, NODE)
+        self._path = np.zeros(_DEEPEST, np.int64)
+
+    def act(self, views: np.ndarray) -> np.ndarray:
+        """One legal action for each view."""
+        views = as_views(views)
+        actions = np.empty(len(views), np.int64)
+        memory = (self._rules, self._beliefs, self._states, self._tree, self._path)
+        ismcts_all(views, self._seed, *self._search, *self._play_out, *memory, actions)
+        return actions
+
+
+class SeesAll(_Searcher):
+    """Flat Monte Carlo with all hands open: it cheats, as a measure of what hidden cards are worth.
+
+    Only the arena asks it, by `act_states`, and only in comparisons that are declared unfair.
+    """
+
+    cheats = True
+
+    def __init__(
+        self,
+        name: str = "sees_all",
+        *,
+        samples: int = 32,
+        rollout: str = "heuristic",
+        noise: float = 0.1,
+        cap: int = 30,
+        endgame: int = 12,
+    ) -> None:
+        super().__init__(name, rollout, noise, cap, endgame)
+        self._samples = check_whole("samples", samples, 1, _MOST)
+
+    def act_states(self, rules: Rules, states: np.ndarray) -> np.ndarray:
+        """One legal action, int64 (B,), for each state (dtype `rs_env.state.STATE`) of a game that goes on."""
+        actions = np.empty(len(states), np.int64)
+        compiled = compile_rules(as_rules(rules))
+        open_all(states, compiled, self._seed, self._samples, *self._play_out, self._endgame, self._rules, self._states, actions)
+        return actions

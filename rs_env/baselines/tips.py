@@ -1,0 +1,307 @@
+"""Rule-based players: tips of card players, each a small function with its reason, weighed against one another.
+
+A player is a vector of weights, one for each tip. It plays the legal action with the highest weighed sum, equals being drawn at
+random; with all weights zero it plays at random. `LADDER` names the players, `TIPS` the tips.
+
+The functions here are compiled and work on any record with the public fields, a view or a state of a search; what is not public
+is passed in: the hand, the legal actions, and the chances that others are void (`chances_of_view`, `chances_of_state`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from rs_env.belief import unseen_cards
+from rs_env.bits import EMPTY, bit, highest, lowest, nth_member, popcount, suit_set, without_lowest
+from rs_env.cards import NUM_ACTIONS, NUM_RANKS, NUM_SUITS, PICKUP
+from rs_env.rng import advance, below, mix, unit
+from rs_env.state import NO_SUIT
+from rs_env.view import view_key
+
+TIPS = ("void", "long", "low", "cheap", "high", "single", "block", "duck", "last", "dump", "ruff", "silent")
+VOID, LONG, LOW, CHEAP, HIGH, SINGLE, BLOCK, DUCK, LAST, DUMP, RUFF, SILENT = range(len(TIPS))
+
+# The ladder, from nothing to all that helps. Weights for leads are in units of one certain break of the trick. Those of the last
+# are rounded from a search (cross-entropy method) for the most wins against random players under both main rule sets and
+# against an earlier version of itself; what each is worth is in ``docs/baselines.md``.
+LADDER: dict[str, dict[str, float]] = {
+    "random": {},
+    "low": {"low": 1.0, "duck": 1.0, "ruff": 1.0},
+    "longest": {"long": 1.0, "low": 0.01, "duck": 1.0, "ruff": 1.0},
+    "dumper": {"void": 1.0, "low": 0.01, "duck": 1.0, "ruff": 1.0},
+    "heuristic": {
+        "void": 1.0,
+        "long": 0.15,
+        "cheap": 0.045,
+        "high": 0.02,
+        "single": 0.1,
+        "block": 0.4,
+        "duck": 0.3,
+        "last": 2.5,
+        "ruff": 1.0,
+        "silent": 1.0,
+    },
+}
+
+_TIE_BREAK = 1e-6
+_BREAKS, _BLOCKS, _LATER = 0, NUM_SUITS, 2 * NUM_SUITS  # places in the array of chances
+NUM_CHANCES = 2 * NUM_SUITS + 1
+
+
+def weights_of(**tips: float) -> np.ndarray:
+    """The weights as an array in the order of `TIPS`, float64; tips that are not named have none."""
+    return np.array([tips.get(name, 0.0) for name in TIPS])
+
+
+# Tips for a lead. `broken`: chance that somebody cannot follow. A led card that another player must pick up has cost its
+# leader nothing but the lead, and no card of a completed trick comes back either: a lead is always safe for who leads.
+
+
+@njit(inline="always")
+def tip_void(broken):
+    """Lead what somebody lacks: the trick goes to another hand, which can win no more with so many cards."""
+    return broken
+
+
+@njit(inline="always")
+def tip_long(hand, suit):
+    """Lead from a long suit: who keeps a card of every suit can follow whatever is led."""
+    return np.float64(popcount(hand & suit_set(suit)))
+
+
+@njit(inline="always")
+def tip_low(rank):
+    """Lead low: high cards are kept to win tricks, which is what gives the lead."""
+    return -np.float64(rank)
+
+
+@njit(inline="always")
+def tip_cheap(rank, broken):
+    """The likelier the trick is broken the lower the lead: a high card would be wasted on it."""
+    return -rank * broken
+
+
+@njit(inline="always")
+def tip_high(rank):
+    """Lead high: if everybody follows, the highest card leads again, and who leads need not pick up."""
+    return np.float64(rank)
+
+
+@njit(inline="always")
+def tip_single(hand, suit):
+    """Keep the last card of a suit: without it the suit cannot be followed."""
+    return -1.0 if without_lowest(hand & suit_set(suit)) == EMPTY else 0.0
+
+
+@njit(inline="always")
+def tip_block(blocked):
+    """Lead what a player with one card left lacks: he would leave with it."""
+    return blocked
+
+
+# Tips for following suit.
+
+
+@njit(inline="always")
+def tip_duck(rank):
+    """Follow low, for the same reason as leading low."""
+    return -np.float64(rank)
+
+
+@njit(inline="always")
+def tip_last(p, seat, card):
+    """The last to play wins the trick, and with it the lead, if he can."""
+    suit = suit_set(p.led)
+    return 1.0 if p.pending == 1 << seat and card > highest(p.trick & suit) else 0.0
+
+
+@njit(inline="always")
+def tip_dump(rank, later):
+    """Follow high if somebody later in the trick may be void and pick it all up."""
+    return rank * later
+
+
+# Tips for who cannot follow.
+
+
+@njit(inline="always")
+def tip_ruff():
+    """Trump rather than pick up."""
+    return 1.0
+
+
+@njit(inline="always")
+def tip_silent(rules):
+    """Play on silently rather than pick up, unless that is noticed more often than not."""
+    return 1.2 - 2.0 * rules.silent_catch
+
+
+# The player
+
+
+@njit(inline="always")
+def _lead_score(w, hand, card, suit, chances):
+    rank = card % NUM_RANKS
+    broken = chances[_BREAKS + suit]
+    return (
+        w[VOID] * tip_void(broken)
+        + w[LONG] * tip_long(hand, suit)
+        + w[LOW] * tip_low(rank)
+        + w[CHEAP] * tip_cheap(rank, broken)
+        + w[HIGH] * tip_high(rank)
+        + w[SINGLE] * tip_single(hand, suit)
+        + w[BLOCK] * tip_block(chances[_BLOCKS + suit])
+    )
+
+
+@njit(inline="always")
+def _follow_score(w, p, seat, card, chances):
+    rank = card % NUM_RANKS
+    return w[DUCK] * tip_duck(rank) + w[LAST] * tip_last(p, seat, card) + w[DUMP] * tip_dump(rank, chances[_LATER])
+
+
+@njit(inline="always")
+def _void_score(w, rules, p, card, suit):
+    worth = w[RUFF] * tip_ruff() if suit == p.trump else w[SILENT] * tip_silent(rules)
+    return worth + 0.01 * w[DUCK] * tip_duck(card % NUM_RANKS)
+
+
+@njit(inline="always")
+def _score(w, rules, p, seat, hand, card, chances):
+    """The weighed sum of the tips for an action; the pickup has 0."""
+    if card == PICKUP:
+        return 0.0
+    suit = card // NUM_RANKS
+    if p.led == NO_SUIT:
+        return _lead_score(w, hand, card, suit, chances)
+    if suit == p.led:
+        return _follow_score(w, p, seat, card, chances)
+    if hand & suit_set(p.led):  # a trump though the suit could be followed, for which there is no tip but to keep it
+        return _follow_score(w, p, seat, card, chances) - NUM_RANKS * w[DUCK]
+    return _void_score(w, rules, p, card, suit)
+
+
+@njit
+def choose(w, rules, p, seat, hand, legal, chances, stream):
+    """The action with the highest score; nothing but the draw among equals depends on `stream`."""
+    best_score, best = -np.inf, np.int64(PICKUP)
+    while legal != EMPTY:
+        card = lowest(legal)
+        legal = without_lowest(legal)
+        score = _score(w, rules, p, seat, hand, card, chances) + _TIE_BREAK * unit(mix(stream + np.uint64(card)))
+        if score > best_score:
+            best_score, best = score, card
+    return best
+
+
+@njit(inline="always")
+def at_random(legal, stream):
+    """Any legal action, uniformly."""
+    return nth_member(legal, below(stream, popcount(legal)))
+
+
+# Chances that others are void
+
+
+@njit(inline="always")
+def chances_of_state(rules, s, seat, chances):
+    """The same for a state whose hands are open: 0 or 1."""
+    for suit in range(NUM_SUITS):
+        chances[_BREAKS + suit] = 0.0
+        chances[_BLOCKS + suit] = 0.0
+    chances[_LATER] = 0.0
+    for other in range(rules.num_players):
+        if other == seat or not s.still_in >> other & 1:
+            continue
+        if s.led != NO_SUIT:
+            if s.pending >> other & 1 and s.hand[other] & suit_set(s.led) == EMPTY:
+                chances[_LATER] = 1.0
+            continue
+        for suit in range(NUM_SUITS):
+            if s.hand[other] & suit_set(suit) == EMPTY:
+                chances[_BREAKS + suit] = 1.0
+                if s.hand_size[other] == 1:
+                    chances[_BLOCKS + suit] = 1.0
+
+
+@njit
+def chances_of_view(view, chances):
+    """Write the chances that others are void, the seats taken as independent.
+
+    First for each suit the chance that somebody cannot follow its lead, then for each that somebody with one card left cannot,
+    then that somebody yet to play to the trick cannot follow.
+    """
+    rules = view.rules
+    unseen = unseen_cards(rules, view) & ~view.hand
+    total = popcount(unseen)
+    for i in range(NUM_CHANCES):
+        chances[i] = 1.0
+    for other in range(rules.num_players):
+        if other == view.seat or not view.still_in >> other & 1:
+            continue
+        for suit in range(NUM_SUITS):
+            if view.led != NO_SUIT and suit != view.led:
+                continue
+            follows = 1.0 - _chance_void(view, other, suit, unseen, total)
+            if view.led == NO_SUIT:
+                chances[_BREAKS + suit] *= follows
+                if view.hand_size[other] == 1:
+                    chances[_BLOCKS + suit] *= follows
+            elif view.pending >> other & 1:
+                chances[_LATER] *= follows
+    for i in range(NUM_CHANCES):
+        chances[i] = 1.0 - chances[i]
+
+
+@njit(inline="always")
+def _chance_void(view, seat, suit, unseen, total):
+    """Probability that another seat has none of a suit, its unknown cards taken as drawn from all unseen cards with replacement."""
+    cards = suit_set(suit)
+    if view.known[seat] & cards:
+        return 0.0
+    if view.excluded[seat] >> suit & 1 or total == 0:
+        return 1.0
+    unknown = view.hand_size[seat] - popcount(view.known[seat])
+    return (1.0 - popcount(unseen & cards) / total) ** unknown
+
+
+@njit
+def act(w, view, seed, chances):
+    """The action of the player with weights `w` for a view. Draws depend on the view and on `seed` only."""
+    stream = advance(view_key(view, seed))
+    plain = True
+    for tip in range(w.shape[0]):
+        plain = plain and w[tip] == 0.0
+    if plain:
+        return at_random(view.legal, stream)
+    chances_of_view(view, chances)
+    return choose(w, view.rules, view, view.seat, view.hand, view.legal, chances, stream)
+
+
+@njit(cache=True, nogil=True)
+def act_all(w, views, seed, actions):
+    """Write the action of the player with weights `w` for each view."""
+    chances = np.empty(NUM_CHANCES)
+    for i in range(views.shape[0]):
+        actions[i] = act(w, views[i], seed, chances)
+
+
+@njit(cache=True, nogil=True)
+def policy_all(w, views, probabilities):
+    """Write the probability of each action of the player with weights `w`, 0 before, for each view: the best ones alike."""
+    chances = np.empty(NUM_CHANCES)
+    scores = np.empty(NUM_ACTIONS)
+    for i in range(views.shape[0]):
+        view = views[i]
+        chances_of_view(view, chances)
+        top = -np.inf
+        for action in range(NUM_ACTIONS):
+            scores[action] = -np.inf
+            if view.legal & bit(action):
+                scores[action] = _score(w, view.rules, view, view.seat, view.hand, action, chances)
+                top = max(top, scores[action])
+        best = scores > top - _TIE_BREAK
+        for action in range(NUM_ACTIONS):
+            if best[action]:
+                probabilities[i, action] = 1.0 / best.sum()
