@@ -9,12 +9,13 @@ import torch
 from numba import njit
 
 from agents.checkpoint import load_checkpoint
-from agents.networks import PolicyValueNet, sample
+from agents.networks import PolicyValueNet
 from rs_env.baselines.agent import as_views
 from rs_env.bits import address_of, unpack_actions
 from rs_env.cards import NUM_ACTIONS
 from rs_env.observation import encode_view, observation_spec
-from rs_env.rng import check_seed
+from rs_env.rng import check_seed, unit
+from rs_env.view import view_key
 
 
 class PolicyAgent:
@@ -31,7 +32,7 @@ class PolicyAgent:
         self.network = network
         self.temperature = temperature
         self._players = num_players
-        self._generator = torch.Generator()
+        self.reset(0)
 
     @classmethod
     def load(cls, path: str | Path, temperature: float = 0.5) -> PolicyAgent:
@@ -40,8 +41,8 @@ class PolicyAgent:
         return cls(network, config.rules.num_players, Path(path).name, temperature)
 
     def reset(self, seed: int | None) -> None:
-        """Start the random draws anew from a seed."""
-        self._generator.manual_seed(check_seed(seed) % 2**63)
+        """Draw from this seed from now on; draws depend on it and the view alone, as those of the baselines do."""
+        self._seed = np.uint64(check_seed(seed))
 
     def act(self, views: np.ndarray) -> np.ndarray:
         """One legal action, int64 (B,), for each view. Raises ValueError for views of another number of players."""
@@ -55,7 +56,18 @@ class PolicyAgent:
             log_probs, _ = self.network(torch.from_numpy(observation), torch.from_numpy(mask))
             if self.temperature == 0:
                 return log_probs.argmax(-1).numpy()
-            return sample((log_probs / self.temperature).log_softmax(-1), self._generator).numpy()
+            cumulated = (log_probs / self.temperature).softmax(-1).double().cumsum(-1)
+        draws = np.empty((len(views), 1))
+        draw_for_views(views, self._seed, draws)
+        # The first action whose cumulated probability is above the draw: one that is possible, for the sum rises only there.
+        return (cumulated.numpy() <= draws * cumulated[:, -1:].numpy()).sum(-1)
+
+
+@njit(cache=True, nogil=True)
+def draw_for_views(views, seed, draws):
+    """Write a number in [0, 1) for each view, float64 (B, 1), from the seed and the view alone."""
+    for i in range(views.shape[0]):
+        draws[i, 0] = unit(view_key(views[i], seed))
 
 
 @njit(cache=True, nogil=True)

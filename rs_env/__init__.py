@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("arena", "baselines", "packing", "view")
+_MODULES = ("arena", "baselines", "belief", "packing", "view")
 
 
 def __getattr__(name: str) -> Any:

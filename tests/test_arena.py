@@ -33,7 +33,7 @@ RULES = {
     "capped": Rules(max_actions=30),
     "three": SMALL,
     "seven": Rules(num_players=7, max_actions=120),
-    "silent": Rules.preset("silent", num_players=3, max_actions=80),
+    "silent": Rules.preset("silent", num_players=3, silent_catch=0.9, max_actions=80),
     "places": Rules.preset("places", max_actions=150),
     "match": Rules.preset("penalty", num_players=3, max_actions=60, max_deals=4),
     "won match": Rules(num_players=2, target=2, max_actions=60),

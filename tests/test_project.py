@@ -14,6 +14,7 @@ import rs_env
 from rs_env.rules import OPTIONS, PRESETS
 
 ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
 
 
 def python_blocks(page: str) -> list[str]:
@@ -36,12 +37,13 @@ def test_public_names_exist() -> None:
 
 @pytest.mark.parametrize(
     ("page", "number"),
-    [(page, i) for page in ("README.md", "docs/observation.md", "docs/agents.md") for i in range(len(python_blocks(page)))],
+    [(page, i) for page in PAGES for i in range(len(python_blocks(page)))],
 )
 def test_python_in_the_pages_runs(page: str, number: int) -> None:
     block = python_blocks(page)[number]
-    if "torch" in block:
-        pytest.importorskip("torch")
+    for extra, module in (("torch", "torch"), ("openspiel", "pyspiel")):
+        if extra in block:
+            pytest.importorskip(module)
     subprocess.run([sys.executable, "-c", block], cwd=ROOT, check=True, capture_output=True, timeout=120)
 
 
@@ -49,7 +51,7 @@ def test_readme_has_a_quickstart() -> None:
     assert any("rs_env.env(" in block for block in python_blocks("README.md"))
 
 
-@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "docs/agents.md", "docs/observation.md", "docs/rules.md"])
+@pytest.mark.parametrize("page", ["CHANGELOG.md", *PAGES])
 def test_no_gap_is_left_in_the_pages(page: str) -> None:
     assert not re.search(r"^[A-Z_]{6,}$|TODO|TBD", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
 
