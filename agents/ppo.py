@@ -73,10 +73,7 @@ class PPO:
         for t in range(self.config.ppo.steps):
             rollout.observation[t], rollout.action_mask[t] = batch.observation, batch.action_mask
             rollout.seat[t] = batch.current_player
-            log_probs, value = self.network(torch.from_numpy(rollout.observation[t]), torch.from_numpy(rollout.action_mask[t]))
-            action = sample(log_probs, self.generator)
-            rollout.action[t], rollout.value[t] = action.numpy(), value.numpy()
-            rollout.log_prob[t] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
+            self._decide(t)
             batch = self.env.step(rollout.action[t])
             rollout.reward[t] = batch.rewards
             rollout.done[t] = batch.terminated | batch.truncated
@@ -92,9 +89,24 @@ class PPO:
             "charts/capped_share": capped / max(ended, 1),
         }
 
+    def _decide(self, t: int) -> None:
+        """Write action, log-probability and value of step `t`, whose observations are in the rollout."""
+        self._decide_by_network(t, np.arange(self.env.num_envs))
+
+    def _decide_by_network(self, t: int, games: np.ndarray) -> None:
+        rollout = self.rollout
+        log_probs, value = self.network(torch.from_numpy(rollout.observation[t, games]), torch.from_numpy(rollout.action_mask[t, games]))
+        action = sample(log_probs, self.generator)
+        rollout.action[t, games], rollout.value[t, games] = action.numpy(), value.numpy()
+        rollout.log_prob[t, games] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
+
+    def _advantages(self) -> tuple[np.ndarray, np.ndarray]:
+        """Advantages of all decisions of the rollout, and which of them to learn from."""
+        return advantages_by_seat(self.rollout, self.config.ppo.gamma, self.config.ppo.gae_lambda)
+
     def _learn(self, progress: float) -> dict[str, float]:
         ppo, rollout = self.config.ppo, self.rollout
-        advantage, valid = advantages_by_seat(rollout, ppo.gamma, ppo.gae_lambda)
+        advantage, valid = self._advantages()
         returns = advantage + rollout.value
         learning_rate = ppo.learning_rate * (1 - (1 - LOWEST_LEARNING_RATE) * progress)
         entropy_weight = ppo.entropy_start + (ppo.entropy_end - ppo.entropy_start) * progress

@@ -15,9 +15,10 @@ import dataclasses
 import json
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import torch
 from rich.console import Console
@@ -29,6 +30,8 @@ from agents.config import TrainConfig
 from agents.evaluate import evaluate, table_of
 from agents.policy import PolicyAgent
 from agents.ppo import PPO
+from rs_env.arena import Duel
+from rs_env.baselines.agent import Agent
 
 EVALUATION_SEED = 1_000_000  # far from the seeds of training, so that no deal was seen before
 
@@ -39,24 +42,28 @@ class Run:
     def __init__(self, config: TrainConfig, folder: Path) -> None:
         if (folder / FILE_NAME).exists():
             raise ValueError(f"{folder} holds a run already: give another folder, or continue that run with --resume {folder}")
-        self.folder, self.learner, self.seconds = folder, PPO(config), 0.0
+        self.folder, self.learner, self.seconds = folder, self._new_learner(config), 0.0
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(config.to_dict(), indent=2) + "\n", encoding="utf-8")
 
     @classmethod
-    def resume(cls, folder: Path) -> Run:
+    def resume(cls, folder: Path) -> Self:
         """The run whose checkpoint lies in `folder`, as it was when that was saved. Raises ValueError where there is none that fits."""
         if not folder.is_dir():
             raise ValueError(f"{folder} is no folder of a run")
         config, network, tensors, progress = load_checkpoint(folder)
         run = cls.__new__(cls)
         try:
-            run.folder, run.learner, run.seconds = folder, PPO(config), float(progress["seconds"])
+            run.folder, run.seconds = folder, float(progress["seconds"])
+            run.learner = run._new_learner(config)
             run.learner.restore(network, tensors, progress["iteration"])
         except (KeyError, TypeError, RuntimeError, ValueError) as error:
             raise ValueError(f"checkpoint in {folder} does not continue a run: {error}") from None
         run._forget_later_metrics()
         return run
+
+    def _new_learner(self, config: TrainConfig) -> PPO:
+        return PPO(config)
 
     def _forget_later_metrics(self) -> None:
         """Drop the lines of iterations that were played after the checkpoint and will be played again."""
@@ -124,13 +131,18 @@ class Run:
         (result,) = evaluate(self.agent(), ["random"], self.config.rules, evaluation.deals_on_the_way, EVALUATION_SEED)
         return {"evaluation/win_share_random": result.win_share, "evaluation/capped_random": result.capped}
 
-    def evaluate(self, console: Console) -> None:
-        """Play against the baselines of the configuration, print the table, and write it to ``evaluation.json``."""
+    def opponents(self) -> Sequence[str | Agent]:
+        """Against whom the run is evaluated at the end."""
+        return self.config.evaluation.opponents
+
+    def evaluate(self, console: Console) -> list[Duel]:
+        """Play against `opponents`, print the table, write it to ``evaluation.json``, and return it."""
         evaluation = self.config.evaluation
-        duels = evaluate(self.agent(), evaluation.opponents, self.config.rules, evaluation.deals, EVALUATION_SEED)
+        duels = evaluate(self.agent(), self.opponents(), self.config.rules, evaluation.deals, EVALUATION_SEED)
         text = json.dumps([dataclasses.asdict(d) for d in duels], indent=2)
         (self.folder / "evaluation.json").write_text(text + "\n", encoding="utf-8")
         console.print(table_of(duels))
+        return duels
 
 
 def _progress_bar(console: Console) -> Progress:

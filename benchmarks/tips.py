@@ -17,8 +17,9 @@ from rs_env.baselines.agent import RuleBasedAgent
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
 BEST = "heuristic"
+MAIN = ("rolling_stone", "schweller")
 # Tips that the best player does without, with a weight to try them at.
-OTHERS = {"low": 0.02, "dump": 0.15}
+OTHERS = {"low": 0.02, "dump": 0.6}
 # Tips that matter in a variant only.
 VARIANTS = {"ruff": "trump", "silent": "silent"}
 
@@ -30,32 +31,36 @@ def measured(tips: dict[str, float], presets: Sequence[str], deals: int) -> list
     return [f"{100 * result.win_share:.1f} ± {100 * result.interval:.1f}" for result in results]
 
 
+def row(*cells: str) -> None:
+    """Print a row of a Markdown table."""
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--deals", type=int, default=5000, help="each played from all four seats")
     deals = parser.parse_args().deals
-    main_presets = ("rolling_stone", "schweller")
-    print("| player | rolling_stone | schweller |\n|---|---:|---:|")
+    row("player", *MAIN)
+    row("---", *["---:"] * len(MAIN))
     for name, tips in LADDER.items():
-        print(f"| {name} |", " | ".join(measured(tips, main_presets, deals)), "|")
-    print("\n| tip | alone: rolling_stone | schweller | best player without it: rolling_stone | schweller |\n|---|---:|---:|---:|---:|")
-    for tip in (tip for tip in TIPS if tip not in VARIANTS):
-        weight = LADDER[BEST].get(tip, 0.0) or OTHERS[tip]
-        alone = measured({tip: weight}, main_presets, deals)
-        if tip in OTHERS:
-            print(
-                f"| {tip} |",
-                " | ".join(alone),
-                "| with it: " + " | with it: ".join(measured({**LADDER[BEST], tip: weight}, main_presets, deals)),
-                "|",
-            )
-        else:
-            print(f"| {tip} |", " | ".join([*alone, *measured({**LADDER[BEST], tip: 0.0}, main_presets, deals)]), "|")
-    print("\n| tip | variant | best player | without it |\n|---|---|---:|---:|")
+        row(name, *measured(tips, MAIN, deals))
+    print()
+    row("tip", *(f"alone: {preset}" for preset in MAIN), *(f"best player without it: {preset}" for preset in MAIN))
+    row("---", *["---:"] * 2 * len(MAIN))
+    best = LADDER[BEST]
+    for tip in (tip for tip in TIPS if tip in best and tip not in VARIANTS):
+        row(tip, *measured({tip: best[tip]}, MAIN, deals), *measured({**best, tip: 0.0}, MAIN, deals))
+    print()
+    row("tip that it does without", *(f"alone: {preset}" for preset in MAIN), *(f"best player with it: {preset}" for preset in MAIN))
+    row("---", *["---:"] * 2 * len(MAIN))
+    for tip, weight in OTHERS.items():
+        row(tip, *measured({tip: weight}, MAIN, deals), *measured({**best, tip: weight}, MAIN, deals))
+    print()
+    row("tip", "variant", "best player", "without it")
+    row("---", "---", "---:", "---:")
     for tip, preset in VARIANTS.items():
-        both = [measured({**LADDER[BEST], **change}, (preset,), deals)[0] for change in ({}, {tip: 0.0})]
-        print(f"| {tip} | {preset} |", " | ".join(both), "|")
+        row(tip, preset, *measured(best, (preset,), deals), *measured({**best, tip: 0.0}, (preset,), deals))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from numba import njit
 from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_SUITS, members
 from rs_env.rng import advance, below, check_seed, check_whole, game_key, unit
-from rs_env.rules import MAX_PLAYERS
+from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 from rs_env.state import NO_CARD, STATE
 from rs_env.view import VIEW, copy_public
 
@@ -85,6 +85,8 @@ def prepare(view, b):
         for seat in range(rules.num_players):
             if free == 0:
                 unknown = np.int64(view.hand_size[seat]) - popcount(view.known[seat])
+                if unknown < 0:
+                    return 0.0
                 b.unknown[seat] = 0 if seat == view.seat else unknown
                 places += b.unknown[seat]
             if b.unknown[seat] > 0 and _is_free(view, unseen, seat) == (free == 1):
@@ -332,7 +334,10 @@ def _one_view(view: Any) -> np.ndarray:
     views = np.atleast_1d(np.asarray(view))
     if views.dtype != VIEW or views.shape != (1,):
         raise ValueError(f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype rs_env.view.VIEW")
-    return views
+    players, seat = int(views["rules"]["num_players"][0]), int(views["seat"][0])
+    if not (MIN_PLAYERS <= players <= MAX_PLAYERS and seat < players):
+        raise ValueError(f"view: seat {seat} of {players} players is not allowed: it must come from a game")
+    return np.require(views, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
 
 
 def _believe(view: Any) -> tuple[np.ndarray, np.ndarray]:

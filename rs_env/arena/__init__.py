@@ -1,7 +1,20 @@
 """How good is an agent: the same deals for everybody, seats rotated, intervals from means per deal."""
 
+from rs_env.arena.best_response import BestResponse, SearchResponder, best_response
 from rs_env.arena.duel import Duel, duel
 from rs_env.arena.league import How, League, Standing, league
 from rs_env.arena.play import Outcomes, play_games
 
-__all__ = ["Duel", "How", "League", "Outcomes", "Standing", "duel", "league", "play_games"]
+__all__ = [
+    "BestResponse",
+    "Duel",
+    "How",
+    "League",
+    "Outcomes",
+    "SearchResponder",
+    "Standing",
+    "best_response",
+    "duel",
+    "league",
+    "play_games",
+]

@@ -2,6 +2,7 @@
 
 python -m rs_env.arena league --agents random heuristic --rules schweller --deals 2000 --processes 2 --out results
 python -m rs_env.arena duel heuristic random --deals 1000
+python -m rs_env.arena best-response heuristic --deals 100 --responders search expert
 python -m rs_env.arena report results
 """
 
@@ -19,6 +20,7 @@ try:
 except ImportError as error:
     sys.exit(f"error: {error}; the command line needs the extra: pip install 'rs_env[arena]'")
 
+from rs_env.arena.best_response import SEARCH, play_best_response
 from rs_env.arena.duel import duel_of, play_duel
 from rs_env.arena.league import How
 from rs_env.arena.league import League as Comparison
@@ -109,6 +111,36 @@ class Duel(_Common):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BestResponse(_Common):
+    """How much the best responder that can be found wins against a table of an agent: a lower bound."""
+
+    agent: tyro.conf.Positional[str]
+    """Who is frozen on all other seats."""
+    deals: int = 100
+    """Deals, each played from every seat."""
+    responders: tuple[str, ...] = (SEARCH,)
+    """Who tries; search knows how the agent plays. The best of several is chosen on other deals."""
+    selection_deals: int = 50
+    """Deals on which it is chosen."""
+    worlds: int = 32
+    """Of the search: sampled hidden deals for each decision."""
+    cap: int = 100
+    """Of the search: actions of a play-out."""
+    default: str | None = "heuristic"
+    """Of the search: who plays its own seat in play-outs; None: the frozen agent."""
+    noise: float = 0.5
+    """Of the search: share of random actions there."""
+
+    def run(self) -> Comparison:
+        """Play and say the result."""
+        search: dict[str, Any] = {"worlds": self.worlds, "cap": self.cap, "default": self.default, "noise": self.noise}
+        how, where = self.how(), (self.rule_set(), self.deals, self.seed)
+        result, comparison = play_best_response(self.agent, *where, self.responders, self.selection_deals, self.precision, how, **search)
+        print(result)
+        return comparison
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """Build the tables of a folder anew from its games."""
 
@@ -120,7 +152,7 @@ class Report:
         return Comparison.read(self.out)
 
 
-Command = Annotated[League | Duel | Report, tyro.conf.OmitSubcommandPrefixes]
+Command = Annotated[League | Duel | BestResponse | Report, tyro.conf.OmitSubcommandPrefixes]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,12 +11,17 @@ from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
 __all__ = ["AGENTS", "Agent", "make_agent"]
 
+_HEAVIEST = 1_000_000  # of all weights, so that sums are finite and draws among equals are not lost in rounding
+
 
 def _rule_based(name: str) -> Callable[..., Agent]:
     """What makes the player of this name of the ladder; its options are the weights of the tips."""
     defaults = dict.fromkeys(TIPS, 0.0) | LADDER[name]
 
     def make(**weights: float) -> Agent:
+        for tip, weight in weights.items():
+            if not abs(weight) <= _HEAVIEST:
+                raise ValueError(f"{tip}={weight!r} is not allowed: a weight must be a number in -{_HEAVIEST}..{_HEAVIEST}")
         return RuleBasedAgent(name, weights_of(**{**defaults, **weights}))
 
     parameters = [Parameter(tip, Parameter.KEYWORD_ONLY, default=weight) for tip, weight in defaults.items()]

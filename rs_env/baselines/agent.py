@@ -68,7 +68,7 @@ def as_views(views: Any) -> np.ndarray:
     idle = np.flatnonzero(array["legal"] == 0)
     if len(idle):
         raise ValueError(f"views[{idle[0]}]: seat {array['seat'][idle[0]]} has no legal action, it is not its turn")
-    return array
+    return np.require(array, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
 
 
 def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:

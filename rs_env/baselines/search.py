@@ -6,7 +6,7 @@ the noise out of their differences.
 
 A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring. A play-out that ends without a winner at the cap
 of the search (not of the rules) is worth to each seat its share of 1 / (1 + cards in hand), so that getting rid of cards counts
-and nothing is gained by going on for ever; and every action makes a win worth a little less (`PATIENCE`).
+and nothing is gained by going on for ever; and every action makes what comes after it worth a little less (`PATIENCE`).
 """
 
 from __future__ import annotations
@@ -21,32 +21,48 @@ from rs_env.belief import draw, prepare
 from rs_env.bits import EMPTY, lowest, nth_member, popcount, without_lowest
 from rs_env.rng import advance, below, mix, unit
 from rs_env.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
-from rs_env.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RUNNING, TRUNCATED
+from rs_env.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RUNNING, TRUNCATED, WIN
 from rs_env.view import view_key
 
-PATIENCE = 0.999  # factor of a win's utility for every action that it takes
+PATIENCE = 0.999  # factor of the utility for every action that it takes
+UNSETTLED = -1.0
+IMPOSSIBLE = -1  # instead of an action, for a view that no deal agrees with
 
 
 @njit
 def utility(rules, s, seat, taken):
     """What a deal that has ended, or was stopped after `taken` actions of a play-out, is worth to a seat."""
+    worth = PATIENCE**taken
     if rules.scoring == CARDS:
-        return 1.0 - s.hand_size[seat] / rules.num_cards
+        return worth * (1.0 - s.hand_size[seat] / rules.num_cards)
     if rules.scoring == FACE:
-        return 1.0 - card_values(s.hand[seat], FACE_VALUES) / card_values(rules.deck, FACE_VALUES)
+        return worth * (1.0 - card_values(s.hand[seat], FACE_VALUES) / card_values(rules.deck, FACE_VALUES))
     if rules.scoring == PLACES:
-        return deal_score(rules, s, seat)
+        return worth * deal_score(rules, s, seat)
+    if rules.scoring == PARLETT:
+        hands = EMPTY
+        for other in range(rules.num_players):
+            hands |= s.hand[other]
+        worth *= card_values(hands, PARLETT_VALUES) / card_values(rules.deck, PARLETT_VALUES)
     if s.num_out > 0:
-        if s.out[0] != seat:
-            return 0.0
-        worth = deal_score(rules, s, seat) / card_values(rules.deck, PARLETT_VALUES) if rules.scoring == PARLETT else 1.0
-        return worth * PATIENCE**taken
+        return worth if s.out[0] == seat else 0.0
     if s.status == TRUNCATED:
         return 0.0
     total = 0.0
     for other in range(rules.num_players):
         total += 1.0 / (1 + s.hand_size[other])
-    return PATIENCE**taken / (1 + s.hand_size[seat]) / total
+    return worth / (1 + s.hand_size[seat]) / total
+
+
+@njit
+def settled(rules, winner, seat):
+    """What a deal that `winner` is proven to win is worth to a seat, or UNSETTLED where that depends on the cards left in the hands.
+
+    A win to come counts as one by the very next action: it is worth less than a win at once, or players would put it off for ever.
+    """
+    if winner == seat:
+        return UNSETTLED if rules.scoring == PARLETT else PATIENCE**2
+    return 0.0 if rules.scoring == WIN or rules.scoring == PARLETT else UNSETTLED
 
 
 @njit
@@ -86,8 +102,9 @@ def try_actions(rules, weights, noise, limit, endgame, states, untried, legal, s
         engine.step(rules, s, action)
         if endgame > 0 and s.status == RUNNING:
             winner = forced_winner(rules, states, untried, 1, endgame)
-            if winner != NOBODY:
-                totals[action] += 1.0 if winner == seat else 0.0
+            worth = settled(rules, winner, seat) if winner != NOBODY else UNSETTLED
+            if worth != UNSETTLED:
+                totals[action] += worth
                 continue
         taken = play_out(rules, weights, noise, s, limit, stream, chances)
         totals[action] += utility(rules, s, seat, 1 + taken)
@@ -127,7 +144,9 @@ def pimc_all(views, seed, worlds, weights, noise, limit, endgame, rules, beliefs
             continue
         single_deal(rules, view.rules)
         totals[:] = 0.0
-        prepare(view, beliefs[0])
+        if prepare(view, beliefs[0]) == 0.0:
+            actions[i] = IMPOSSIBLE
+            continue
         for _ in range(worlds):
             stream = draw(view, beliefs[0], stream, states[0])
             try_actions(rules[0], weights, noise, limit, endgame, states, untried, view.legal, view.seat, stream, chances, totals)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rs_env.baselines.agent import as_views
 from rs_env.baselines.endgame import PLIES
-from rs_env.baselines.search import open_all, pimc_all
+from rs_env.baselines.search import IMPOSSIBLE, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, ismcts_all
 from rs_env.belief import new_belief
@@ -23,6 +23,7 @@ class _Searcher:
 
     rollout: the player of `rs_env.baselines.tips.LADDER` by whose tips play-outs go. noise: share of random actions in them.
     cap: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
+    Searches work in memory of the agent's own, so threads need an agent each.
     """
 
     def __init__(self, name: str, rollout: str, noise: float, cap: int, endgame: int) -> None:
@@ -41,6 +42,14 @@ class _Searcher:
     def reset(self, seed: int | None) -> None:
         """Draw from this seed from now on."""
         self._seed = np.uint64(check_seed(seed))
+
+
+def _possible(actions: np.ndarray) -> np.ndarray:
+    """The actions. Raises ValueError where a view was impossible."""
+    impossible = np.flatnonzero(actions == IMPOSSIBLE)
+    if len(impossible):
+        raise ValueError(f"views[{impossible[0]}]: no deal of the hidden cards agrees with it")
+    return actions
 
 
 class Pimc(_Searcher):
@@ -65,7 +74,7 @@ class Pimc(_Searcher):
         actions = np.empty(len(views), np.int64)
         memory = (self._rules, self._beliefs, self._states)
         pimc_all(views, self._seed, self._worlds, *self._play_out, self._endgame, *memory, actions)
-        return actions
+        return _possible(actions)
 
 
 class Ismcts(_Searcher):
@@ -94,7 +103,7 @@ class Ismcts(_Searcher):
         actions = np.empty(len(views), np.int64)
         memory = (self._rules, self._beliefs, self._states, self._tree, self._path)
         ismcts_all(views, self._seed, *self._search, *self._play_out, *memory, actions)
-        return actions
+        return _possible(actions)
 
 
 class SeesAll(_Searcher):

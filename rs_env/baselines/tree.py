@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from rs_env import engine
-from rs_env.baselines.search import best_action, play_out, single_deal, utility
+from rs_env.baselines.search import IMPOSSIBLE, best_action, play_out, single_deal, utility
 from rs_env.baselines.tips import NUM_CHANCES, at_random
 from rs_env.belief import draw, prepare
 from rs_env.bits import EMPTY, bit, lowest, without_lowest
@@ -86,8 +86,10 @@ def _iterate(rules, weights, noise, limit, exploration, tree, size, path, s, str
             break
         path[depth] = node
         depth += 1
-        engine.step(rules, s, np.int64(tree[node].action))
-        if tree[node].visits == 0:
+        action = np.int64(tree[node].action)
+        engine.step(rules, s, action)
+        noticed = s.hand[seat] >> np.uint64(action) & np.uint64(1)  # the card went back: what follows is no part of this branch
+        if tree[node].visits == 0 or noticed:
             break
     taken = play_out(rules, weights, noise, s, limit, stream, chances)
     for i in range(depth):
@@ -108,7 +110,9 @@ def ismcts_all(views, seed, iterations, exploration, weights, noise, limit, rule
             actions[i] = lowest(view.legal)
             continue
         single_deal(rules, view.rules)
-        prepare(view, beliefs[0])
+        if prepare(view, beliefs[0]) == 0.0:
+            actions[i] = IMPOSSIBLE
+            continue
         tree[0].tried, tree[0].first_child, size = EMPTY, 0, 1
         for _ in range(iterations):
             stream = draw(view, beliefs[0], stream, states[0])
