@@ -1,6 +1,6 @@
 # Each command sets up all it needs in .venv: Python 3.11 or newer and make are enough.
 #   make train             train and evaluate the default agent; ARGS="--smoke" or any other option of train.py
-#   make test              run the tests; ARGS goes to pytest
+#   make test              run the tests in two processes; ARGS goes to pytest
 #   make lint              ruff and mypy
 
 PYTHON ?= python3
@@ -14,7 +14,7 @@ train: $(READY)
 	$(VENV)/bin/python train.py $(ARGS)
 
 test: $(READY)
-	$(VENV)/bin/python -m pytest $(ARGS)
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .

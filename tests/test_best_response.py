@@ -204,6 +204,13 @@ def test_views_of_several_rule_sets_are_refused() -> None:
         SearchResponder("random").act(views)
 
 
+def test_impossible_views_are_refused() -> None:
+    views = views_of(SMALL, 0)
+    views["hand_size"][0, (views["seat"][0] + 1) % 3] += 1
+    with pytest.raises(ValueError, match="no deal of the hidden cards"):
+        SearchResponder("random").act(views)
+
+
 def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     quick = ["--num-players", "3", "--options", "max_actions=60", "--worlds", "2", "--cap", "10"]
     command = ["best-response", "random", "--deals", "3", "--responders", "search", "low", "--selection-deals", "2"]

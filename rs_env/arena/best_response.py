@@ -32,7 +32,7 @@ from rs_env.baselines.search import best_action, single_deal, utility
 from rs_env.baselines.tips import at_random
 from rs_env.belief import draw, new_belief, prepare
 from rs_env.bits import EMPTY, lowest, without_lowest
-from rs_env.rng import advance, check_seed, check_whole, unit
+from rs_env.rng import advance, check_seed, check_whole, mix, unit
 from rs_env.rules import Rules
 from rs_env.state import RULES, RUNNING, STATE
 from rs_env.view import VIEW, view_key
@@ -179,7 +179,7 @@ class SearchResponder:
             agent.reset(int.from_bytes(digest, "little"))
 
     def act(self, views: np.ndarray) -> np.ndarray:
-        """One legal action for each view. Raises ValueError for views of several rule sets."""
+        """One legal action for each view. Raises ValueError for views of several rule sets, and for impossible ones."""
         views = as_views(views)
         if len(views) and (views["rules"] != views["rules"][0]).any():
             raise ValueError("views: several rule sets are not allowed: all views must be of one")
@@ -197,7 +197,8 @@ class SearchResponder:
         states, shown = np.zeros(size + 1, STATE), np.zeros(size, VIEW)
         shown["rules"] = views[0]["rules"]  # the agents see the rules of the game that is played, be it a match
         (roots, tried, taken), streams = np.zeros((3, size), np.int64), np.zeros(size, np.uint64)
-        _branch(views, self._seed, self._worlds, self._rules, self._beliefs, states, roots, tried, streams)
+        if not _branch(views, self._seed, self._worlds, self._rules, self._beliefs, states, roots, tried, streams):
+            raise ValueError("views: no deal of the hidden cards agrees with one of them")
         seats = views["seat"][roots]
         waiting = np.arange(size)
         while True:
@@ -230,21 +231,24 @@ def _branch(views, seed, worlds, rules, beliefs, states, roots, tried, streams):
     """Deal the worlds of each view, and in each of them take each legal action; the last state is memory for a world.
 
     roots, tried, streams: of each play-out the number of its view, its first action, and what its noise is drawn from.
+    False where no deal agrees with a view.
     """
     k, world = 0, states[states.shape[0] - 1]
     for i in range(views.shape[0]):
         view = views[i]
         stream = view_key(view, seed)
-        prepare(view, beliefs[0])
+        if prepare(view, beliefs[0]) == 0.0:
+            return False
         for _ in range(worlds):
             stream = draw(view, beliefs[0], stream, world)
             legal = view.legal
             while legal != EMPTY:
-                roots[k], tried[k], streams[k] = i, lowest(legal), stream
+                roots[k], tried[k], streams[k] = i, lowest(legal), mix(stream)
                 states[k] = world
                 engine.step(rules[0], states[k], tried[k])
                 legal = without_lowest(legal)
                 k += 1
+    return True
 
 
 @njit(cache=True, nogil=True)

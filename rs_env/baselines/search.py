@@ -149,7 +149,7 @@ def pimc_all(views, seed, worlds, weights, noise, limit, endgame, rules, beliefs
             continue
         for _ in range(worlds):
             stream = draw(view, beliefs[0], stream, states[0])
-            try_actions(rules[0], weights, noise, limit, endgame, states, untried, view.legal, view.seat, stream, chances, totals)
+            try_actions(rules[0], weights, noise, limit, endgame, states, untried, view.legal, view.seat, mix(stream), chances, totals)
         actions[i] = best_action(totals, view.legal, stream)
 
 
@@ -166,6 +166,6 @@ def open_all(real, compiled, seed, samples, weights, noise, limit, endgame, rule
         totals[:] = 0.0
         for _ in range(samples):
             stream = advance(stream)
-            s.chance = mix(stream)  # whether a silent play will be noticed is hidden from everybody
-            try_actions(rules[0], weights, noise, limit, endgame, states, untried, legal, np.int64(s.turn), stream, chances, totals)
+            s.chance = stream  # whether a silent play will be noticed is hidden from everybody
+            try_actions(rules[0], weights, noise, limit, endgame, states, untried, legal, np.int64(s.turn), mix(stream), chances, totals)
         actions[i] = best_action(totals, legal, stream)

@@ -118,10 +118,10 @@ class SeesAll(_Searcher):
         self,
         name: str = "sees_all",
         *,
-        samples: int = 32,
+        samples: int = 64,
         rollout: str = "heuristic",
-        noise: float = 0.1,
-        cap: int = 30,
+        noise: float = 0.3,
+        cap: int = 60,
         endgame: int = 12,
     ) -> None:
         super().__init__(name, rollout, noise, cap, endgame)

@@ -16,7 +16,7 @@ from rs_env.baselines.search import IMPOSSIBLE, best_action, play_out, single_de
 from rs_env.baselines.tips import NUM_CHANCES, at_random
 from rs_env.belief import draw, prepare
 from rs_env.bits import EMPTY, bit, lowest, without_lowest
-from rs_env.rng import advance
+from rs_env.rng import advance, mix
 from rs_env.state import RUNNING
 from rs_env.view import view_key
 
@@ -116,7 +116,7 @@ def ismcts_all(views, seed, iterations, exploration, weights, noise, limit, rule
         tree[0].tried, tree[0].first_child, size = EMPTY, 0, 1
         for _ in range(iterations):
             stream = draw(view, beliefs[0], stream, states[0])
-            size = _iterate(rules[0], weights, noise, limit, exploration, tree, size, path, states[0], stream, chances)
+            size = _iterate(rules[0], weights, noise, limit, exploration, tree, size, path, states[0], mix(stream), chances)
         totals[:] = 0.0
         child = np.int64(tree[0].first_child)
         while child != 0:
