@@ -18,7 +18,7 @@ from rich.table import Table
 from agents.policy import PolicyAgent
 from rs_env.arena import Duel, duel
 from rs_env.baselines import AGENTS, make_agent
-from rs_env.baselines.agent import Agent
+from rs_env.baselines.agent import Agent, as_agent
 from rs_env.rules import Rules
 
 
@@ -61,15 +61,15 @@ def main(command: Command) -> None:
 
     config, network, _, _ = load_checkpoint(command.checkpoint)
     agent = PolicyAgent(network, config.rules.num_players, command.checkpoint.name, command.temperature)
-    opponents = [_opponent(opponent, command.temperature) for opponent in command.opponents]
+    opponents = [opponent_named(opponent, command.temperature) for opponent in command.opponents]
     Console().print(table_of(evaluate(agent, opponents, config.rules, command.deals, command.seed)))
 
 
-def _opponent(text: str, temperature: float) -> Agent:
-    """The baseline of that name, or the trained agent of that run folder or checkpoint."""
-    if text not in AGENTS and Path(text).exists():
-        return PolicyAgent.load(text, temperature)
-    return make_agent(text)
+def opponent_named(name: str, temperature: float) -> Agent:
+    """The baseline of that name, or the trained agent of that run folder or checkpoint. Raises ValueError for anything else."""
+    if name not in AGENTS and Path(name).exists():
+        return PolicyAgent.load(name, temperature)
+    return as_agent(name, make_agent)
 
 
 if __name__ == "__main__":

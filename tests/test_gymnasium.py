@@ -170,7 +170,9 @@ def test_a_rule_set_without_decisions_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "opponents", ["random", "heuristic", ["heuristic", "random", "heuristic"], ["heuristic", LowestCard(), "random"]], ids=str
+    "opponents",
+    ["random", "heuristic", ["heuristic", "random", "heuristic"], ["heuristic", LowestCard(), "random"]],
+    ids=["random", "heuristic", "several", "one that is not compiled"],
 )
 @pytest.mark.parametrize("illegal_action", ["penalise", "random"])
 @pytest.mark.parametrize("skip_forced", [False, True])
