@@ -26,7 +26,7 @@ from rs_env.view import view_key
 
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
-IMPOSSIBLE = -1  # instead of an action, for a view that no deal agrees with
+IMPOSSIBLE, UNDECIDED = -1, -2  # instead of an action: no deal agrees with the view; a search must choose
 
 
 @njit
@@ -132,6 +132,15 @@ def single_deal(rules_array, rules):
     rules_array[0].target = 0.0
 
 
+@njit
+def without_search(view, rules, belief):
+    """The action if there is only one, IMPOSSIBLE if no deal agrees with the view, else UNDECIDED: then the search is prepared."""
+    if without_lowest(view.legal) == EMPTY:
+        return lowest(view.legal)
+    single_deal(rules, view.rules)
+    return np.int64(UNDECIDED if prepare(view, belief) > 0.0 else IMPOSSIBLE)
+
+
 @njit(cache=True, nogil=True)
 def pimc_all(views, seed, worlds, weights, noise, limit, endgame, rules, beliefs, states, actions):
     """Write the action of flat Monte Carlo for each view; `rules`, `beliefs` and `states` are memory to work in."""
@@ -139,14 +148,10 @@ def pimc_all(views, seed, worlds, weights, noise, limit, endgame, rules, beliefs
     for i in range(views.shape[0]):
         view = views[i]
         stream = view_key(view, seed)
-        if without_lowest(view.legal) == EMPTY:
-            actions[i] = lowest(view.legal)
+        actions[i] = without_search(view, rules, beliefs[0])
+        if actions[i] != UNDECIDED:
             continue
-        single_deal(rules, view.rules)
         totals[:] = 0.0
-        if prepare(view, beliefs[0]) == 0.0:
-            actions[i] = IMPOSSIBLE
-            continue
         for _ in range(worlds):
             stream = draw(view, beliefs[0], stream, states[0])
             try_actions(rules[0], weights, noise, limit, endgame, states, untried, view.legal, view.seat, mix(stream), chances, totals)

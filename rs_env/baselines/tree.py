@@ -12,10 +12,10 @@ import numpy as np
 from numba import njit
 
 from rs_env import engine
-from rs_env.baselines.search import IMPOSSIBLE, best_action, play_out, single_deal, utility
+from rs_env.baselines.search import UNDECIDED, best_action, play_out, utility, without_search
 from rs_env.baselines.tips import NUM_CHANCES, at_random
-from rs_env.belief import draw, prepare
-from rs_env.bits import EMPTY, bit, lowest, without_lowest
+from rs_env.belief import draw
+from rs_env.bits import EMPTY, bit
 from rs_env.rng import advance, mix
 from rs_env.state import RUNNING
 from rs_env.view import view_key
@@ -106,12 +106,8 @@ def ismcts_all(views, seed, iterations, exploration, weights, noise, limit, rule
     for i in range(views.shape[0]):
         view = views[i]
         stream = view_key(view, seed)
-        if without_lowest(view.legal) == EMPTY:
-            actions[i] = lowest(view.legal)
-            continue
-        single_deal(rules, view.rules)
-        if prepare(view, beliefs[0]) == 0.0:
-            actions[i] = IMPOSSIBLE
+        actions[i] = without_search(view, rules, beliefs[0])
+        if actions[i] != UNDECIDED:
             continue
         tree[0].tried, tree[0].first_child, size = EMPTY, 0, 1
         for _ in range(iterations):
