@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 
 from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, suit_set
-from rs_env.cards import NUM_CARDS, NUM_SUITS, members
+from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, members
 from rs_env.rng import advance, below, check_seed, check_whole, game_key, unit
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 from rs_env.state import NO_CARD, STATE
@@ -156,7 +156,7 @@ def _allowed(view, b, seat, slot):
     """Number of cards of a class that the seat might hold."""
     if b.sizes[slot] == 0:
         return 0
-    suit = lowest(b.cards[slot]) // 13
+    suit = lowest(b.cards[slot]) // NUM_RANKS
     return 0 if view.excluded[seat] >> suit & 1 else b.sizes[slot]
 
 

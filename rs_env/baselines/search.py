@@ -18,7 +18,7 @@ from rs_env import engine
 from rs_env.baselines.endgame import PLIES, forced_winner
 from rs_env.baselines.tips import NUM_CHANCES, at_random, chances_of_state, choose
 from rs_env.belief import draw, prepare
-from rs_env.bits import EMPTY, lowest, nth_member, popcount, without_lowest
+from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
 from rs_env.rng import advance, below, mix, unit
 from rs_env.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
 from rs_env.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RUNNING, TRUNCATED, WIN
@@ -121,7 +121,7 @@ def best_action(totals, legal, stream):
         if totals[action] > highest_total:
             highest_total, best = totals[action], EMPTY
         if totals[action] == highest_total:
-            best |= np.uint64(1) << np.uint64(action)
+            best |= bit(action)
     return nth_member(best, below(mix(stream), popcount(best)))
 
 

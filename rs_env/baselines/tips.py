@@ -206,7 +206,7 @@ def at_random(legal, stream):
 
 @njit(inline="always")
 def chances_of_state(rules, s, seat, chances):
-    """The same for a state whose hands are open: 0 or 1."""
+    """What `chances_of_view` writes, for a state whose hands are open: 0 or 1."""
     for suit in range(NUM_SUITS):
         chances[_BREAKS + suit] = 0.0
         chances[_BLOCKS + suit] = 0.0
