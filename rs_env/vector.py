@@ -254,9 +254,10 @@ class SelfPlayVectorEnv:
             raise ValueError(f"out={out!r} is not allowed: make it with new_batch()")
         for field in fields(Batch):
             ours, theirs = getattr(self._batch, field.name), getattr(out, field.name)
-            if (ours is None) != (theirs is None) or (
-                ours is not None and (theirs.shape != ours.shape or theirs.dtype != ours.dtype or not theirs.flags.carray)
-            ):
+            if ours is None and theirs is None:
+                continue
+            fits = isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray) and theirs.flags.carray
+            if not (fits and theirs.shape == ours.shape and theirs.dtype == ours.dtype):
                 raise ValueError(f"out.{field.name} does not fit: make it with new_batch()")
         return out
 

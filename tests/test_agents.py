@@ -281,3 +281,7 @@ def test_command_line_refuses_bad_input_in_words(arguments: list[str], said: str
     assert result.returncode == 2, output
     assert said in output.replace("\n", " ")
     assert "Traceback" not in output
+
+
+def test_seeds_of_numpy_can_be_written_to_json() -> None:
+    assert json.loads(json.dumps(TrainConfig(seed=np.int64(7)).to_dict()))["seed"] == 7  # type: ignore[arg-type]
