@@ -373,11 +373,11 @@ def test_buffers_that_do_not_fit_are_refused(spoil: Any) -> None:
     game = Game(seed=1)
     observation, mask = game.observation.copy(), game.action_mask.copy()
     state = np.zeros(state_spec(4).size, np.int8)
-    with pytest.raises(ValueError, match="observation: .* is not allowed"):
+    with pytest.raises(ValueError, match=r"observation: .* is not allowed"):
         game.observe_into(0, spoil(observation), mask)
-    with pytest.raises(ValueError, match="mask: .* is not allowed"):
+    with pytest.raises(ValueError, match=r"mask: .* is not allowed"):
         game.observe_into(0, observation, spoil(mask))
-    with pytest.raises(ValueError, match="vector: .* is not allowed"):
+    with pytest.raises(ValueError, match=r"vector: .* is not allowed"):
         game.global_state_into(spoil(state))
 
 
