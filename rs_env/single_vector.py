@@ -15,7 +15,6 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numba import njit
 
 from rs_env import engine, kernels
 from rs_env.aec import ActionSpace
@@ -24,6 +23,7 @@ from rs_env.baselines.tips import NUM_CHANCES, TIPS, act
 from rs_env.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS
 from rs_env.game import IllegalActionError
+from rs_env.jit import njit
 from rs_env.observation import encode, observation_spec
 from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numba import config, get_num_threads, njit, prange, set_num_threads
+from numba import config, get_num_threads, prange, set_num_threads
 
 from rs_env import engine, kernels
 from rs_env.bits import EMPTY, PICKUP_BIT, address_of, lowest, nth_member, popcount, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.game import IllegalActionError
+from rs_env.jit import njit
 from rs_env.observation import encode, observation_spec
 from rs_env.packing import encode_packed, packed_size
 from rs_env.rng import advance, below, check_seed, check_whole, game_key
