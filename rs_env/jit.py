@@ -37,6 +37,7 @@ from numba.misc.appdirs import AppDirs
 
 PACKAGE = Path(__file__).parent
 QUIET = "RS_ENV_QUIET"
+_DAMAGED = (EOFError, pickle.UnpicklingError)  # what a file raises that was cut short
 _logger = logging.getLogger("rs_env")
 _missed: list[str] = []  # what was looked for in this process and had to be compiled
 
@@ -171,6 +172,12 @@ class _Files(IndexDataCacheFile):
         """A name of its own for each piece of code: counted ones, as Numba's, can meet where two processes compile different types."""
         return self._data_name_pattern.format(number=secrets.randbits(48))
 
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            return super()._load_index()
+        except _DAMAGED:
+            return {}
+
 
 class _KernelCache(FunctionCache):
     _impl_class = _Implementation
@@ -189,6 +196,6 @@ class _KernelCache(FunctionCache):
 
     @contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        """A disk that is full, or a folder that goes away, costs a compilation and no more."""
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
+        """A disk that is full, a folder that goes away or a damaged file costs a compilation and no more."""
+        with suppress(OSError, *_DAMAGED):
             yield
