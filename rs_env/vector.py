@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
+from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numba import config, get_num_threads, prange, set_num_threads
+from numba import config, get_num_threads, prange, set_num_threads, threading_layer
 
 from rs_env import engine, kernels
 from rs_env.bits import EMPTY, PICKUP_BIT, address_of, lowest, nth_member, popcount, unpack_actions, without_lowest
@@ -22,6 +24,7 @@ from rs_env.scoring import reward
 from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
+_ONE_AT_A_TIME = Lock()  # Numba's layer "workqueue" ends the process where two Python threads run parallel loops at once
 _POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 
 
@@ -192,7 +195,8 @@ class SelfPlayVectorEnv:
             return serial(*arguments)
         before = _use_threads(min(self.num_threads, _MOST_THREADS))
         try:
-            return parallel(self._bounds, *arguments)
+            with _ONE_AT_A_TIME if threading_layer() == "workqueue" else nullcontext():
+                return parallel(self._bounds, *arguments)
         finally:
             _use_threads(before)
 
