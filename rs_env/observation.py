@@ -13,11 +13,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rs_env.bits import EMPTY, ONE, bit, store, unpack_byte, unpack_cards
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_SUITS
 from rs_env.engine import card_played
+from rs_env.jit import njit
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 from rs_env.state import RUNNING
 

@@ -8,10 +8,11 @@ here but the seat's own hand and its legal actions is common knowledge.
 from __future__ import annotations
 
 import numpy as np
-from numba import literal_unroll, njit
+from numba import literal_unroll
 
 from rs_env.bits import EMPTY, PICKUP_BIT
 from rs_env.engine import legal_actions
+from rs_env.jit import njit
 from rs_env.rng import mix
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
 from rs_env.state import PUBLIC_FIELDS, RULES, RUNNING, compile_rules
