@@ -93,7 +93,7 @@ class EvaluationConfig:
             self.deals_on_the_way == 0 or self.deals_on_the_way >= 2,
             "0 or at least 2",
         )
-        _check("evaluation.temperature", self.temperature, 0 <= self.temperature < math.inf, "finite and at least 0")
+        _check("evaluation.temperature", self.temperature, is_temperature(self.temperature), TEMPERATURES)
         _check("evaluation.opponents", self.opponents, len(self.opponents) > 0, "a list of at least one agent's name")
         for opponent in self.opponents:
             make_agent(opponent)  # refuses what it does not know, before anything is trained
@@ -147,6 +147,14 @@ class TrainConfig:
         parts = {"network": NetworkConfig, "ppo": PPOConfig, "evaluation": EvaluationConfig}
         made = {name: _build(part, f"{name}.", values.pop(name, {})) for name, part in parts.items()}
         return _build(cls, "", {**values, **made, "rules": as_rules(rules.pop("preset", "rolling_stone"), **rules)})
+
+
+TEMPERATURES = "0, or finite and at least 0.001"
+
+
+def is_temperature(value: float) -> bool:
+    """Whether logits can be divided by this (0 stands for the likeliest action): by less, differences of float32 overflow."""
+    return value == 0 or 0.001 <= value < math.inf
 
 
 def load_config(path: str | Path) -> TrainConfig:
