@@ -83,6 +83,29 @@ def test_intervals_from_few_deals_cover_the_truth(deals: int, alike: float) -> N
         assert np.mean((low <= share) & (share <= high)) > 0.92, share
 
 
+@pytest.mark.parametrize("share", [0.03, 0.25])
+def test_intervals_hold_though_one_stops_when_they_are_narrow(share: float) -> None:
+    """Looked at after each 100 deals: symmetric intervals by the normal approximation cover 85 % where shares are small."""
+    rng, precision = np.random.default_rng(7), 2 * np.sqrt(share * (1 - share) / 200)
+    values, covered = simulated_shares(share, 1.0, (500, 2000), rng), []
+    for deals in range(100, 2001, 100):
+        now = values[:, :deals].T
+        bounds = share_bounds(now.mean(0), now)
+        done = widths(now.mean(0), bounds) <= precision
+        covered += ((bounds[0] <= share) & (share <= bounds[1]))[done].tolist()
+        values = values[~done]
+    assert len(values) == 0
+    assert np.mean(covered) > 0.93
+
+
+def test_differences_from_few_deals_are_seldom_significant_by_chance() -> None:
+    rng = np.random.default_rng(8)
+    for deals in (2, 4, 8, 16):
+        games = rng.binomial(4, 0.1, (600, deals, 3)) / 4
+        found = [min(d.adjusted for d in differences(values)) < 0.05 for values in games]
+        assert np.mean(found) < 0.06
+
+
 def simulated_shares(share: float, alike: float, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """Share of four games won on each deal, beta-binomial; `alike` is the correlation of the games of a deal."""
     if alike in (0.0, 1.0):
