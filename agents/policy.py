@@ -10,7 +10,7 @@ from numba import njit
 
 from agents.checkpoint import load_checkpoint
 from agents.networks import PolicyValueNet
-from rs_env.baselines.agent import as_views
+from rs_env.baselines.agent import as_views, seeds_for
 from rs_env.bits import address_of, unpack_actions
 from rs_env.cards import NUM_ACTIONS
 from rs_env.observation import encode_view, observation_spec
@@ -44,8 +44,11 @@ class PolicyAgent:
         """Draw from this seed from now on; draws depend on it and the view alone, as those of the baselines do."""
         self._seed = np.uint64(check_seed(seed))
 
-    def act(self, views: np.ndarray) -> np.ndarray:
-        """One legal action, int64 (B,), for each view. Raises ValueError for views of another number of players."""
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        """One legal action, int64 (B,), for each view; `seeds` as in `rs_env.baselines.agent.Agent`.
+
+        Raises ValueError for views of another number of players.
+        """
         views = as_views(views)
         if np.any(views["rules"]["num_players"] != self._players):
             raise ValueError(f"views: agent {self.name!r} plays with {self._players} players only")
@@ -58,16 +61,16 @@ class PolicyAgent:
                 return log_probs.argmax(-1).numpy()
             cumulated = (log_probs / self.temperature).softmax(-1).double().cumsum(-1)
         draws = np.empty((len(views), 1))
-        draw_for_views(views, self._seed, draws)
+        draw_for_views(views, seeds_for(views, self._seed, seeds), draws)
         # The first action whose cumulated probability is above the draw: one that is possible, for the sum rises only there.
         return (cumulated.numpy() <= draws * cumulated[:, -1:].numpy()).sum(-1)
 
 
 @njit(cache=True, nogil=True)
-def draw_for_views(views, seed, draws):
-    """Write a number in [0, 1) for each view, float64 (B, 1), from the seed and the view alone."""
+def draw_for_views(views, seeds, draws):
+    """Write a number in [0, 1) for each view, float64 (B, 1), from the seed beside it and the view alone."""
     for i in range(views.shape[0]):
-        draws[i, 0] = unit(view_key(views[i], seed))
+        draws[i, 0] = unit(view_key(views[i], seeds[i]))
 
 
 @njit(cache=True, nogil=True)

@@ -39,7 +39,7 @@ class PPO:
         self.env = SelfPlayVectorEnv(config.ppo.num_envs, config.rules, config.seed, skip_forced=True)
         self.batch = self.env.reset(config.seed)
         n = config.rules.num_players
-        self.rollout = Rollout.empty(config.ppo.steps, config.ppo.num_envs, n, self.env.spec.size, NUM_ACTIONS)
+        self.rollout = Rollout.empty(config.ppo.steps, config.ppo.num_envs, n, self.env.layout.size, NUM_ACTIONS)
 
     # Going on with a run
 

@@ -13,9 +13,10 @@ import gymnasium
 import pettingzoo
 
 if TYPE_CHECKING:
+    from rs_env.actions import ActionTypeError, IllegalActionError
     from rs_env.aec import env, parallel_env, raw_env
     from rs_env.baselines import make_agent
-    from rs_env.game import Game, IllegalActionError
+    from rs_env.game import Game
     from rs_env.observation import OBSERVATION_VERSION, ObservationSpec
     from rs_env.record import read_records, replay, write_records
     from rs_env.rules import Rules
@@ -27,7 +28,8 @@ __version__ = "0.1.0"
 _HOME = {
     "Rules": "rules",
     "Game": "game",
-    "IllegalActionError": "game",
+    "IllegalActionError": "actions",
+    "ActionTypeError": "actions",
     "OBSERVATION_VERSION": "observation",
     "ObservationSpec": "observation",
     "env": "aec",
@@ -43,6 +45,7 @@ _HOME = {
 
 __all__ = [
     "OBSERVATION_VERSION",
+    "ActionTypeError",
     "Batch",
     "Game",
     "IllegalActionError",

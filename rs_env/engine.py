@@ -15,7 +15,7 @@ from numba import njit
 
 from rs_env.bits import ALL_CARDS, EMPTY, PICKUP_BIT, SUIT_SETS, bit, highest, lowest, next_seat, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP, suit_of
-from rs_env.rng import CHANCE, DEALER, DECK, advance, below, deal_stream, game_key, unit
+from rs_env.rng import CHANCE, DEALER, DECK, LEARNER, advance, below, deal_stream, game_key, unit
 from rs_env.rules import MAX_PLAYERS
 from rs_env.scoring import add_scores
 from rs_env.state import LAST_DEALT, NO_CARD, NO_SUIT, NOBODY, NOTHING_PLAYED, RUNNING, TERMINATED, TRUNCATED
@@ -51,6 +51,12 @@ def begin_episode(rules, s, dealer):
         s.totals[seat] = 0.0
     shuffle(rules, s)
     deal_out(rules, s)
+
+
+@njit(inline="always")
+def seat_of_learner(rules, s):
+    """A seat drawn for whoever wants a random one, by the number of the running deal's deck alone."""
+    return below(deal_stream(s.key, s.deal, LEARNER), rules.num_players)
 
 
 @njit(cache=True, nogil=True)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rs_env import kernels
+from rs_env.actions import ActionTypeError, IllegalActionError, action_number
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action, parse_cards
-from rs_env.observation import observation_spec
+from rs_env.observation import observation_spec, state_spec
 from rs_env.rng import check_seed, check_whole
-from rs_env.rules import Rules, as_rules
+from rs_env.rules import Rules, rules_of_call
 from rs_env.state import NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.view import empty_views
 
 _DERIVED = ("_compiled", "_turn", "_status", "_deals_done", "observation", "action_mask")
 
 Deck = str | Iterable[int | str]
-
-
-class IllegalActionError(ValueError):
-    """An action that the rules do not allow now. Nothing was changed."""
 
 
 class Game:
@@ -34,11 +30,12 @@ class Game:
         Deals beyond the decks given are shuffled by the seed.
     dealer: seat of the first dealer; None: drawn by lot, by the seed.
     index, first_deal: start as game `index` of a batch with this seed, at its deck number `first_deal`.
+    num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
     ``observation`` (int8, see `rs_env.observation`) and ``action_mask`` (int8, 53) are those of the seat to act while the game goes
     on; both are overwritten by the next action.
     Other attributes and properties give cards and actions as sorted lists of ids and suits as ints 0..3; seats are 0..n-1.
-    Raises ValueError naming the argument, the value and what is allowed.
+    Raises ValueError naming the argument, the value and what is allowed, and TypeError for an unknown keyword.
     """
 
     def __init__(
@@ -50,8 +47,10 @@ class Game:
         *,
         index: int = 0,
         first_deal: int = 0,
+        num_players: int | None = None,
+        **rule_overrides: Any,
     ) -> None:
-        self.rules = as_rules(rules)
+        self.rules = rules_of_call(Game, rules, num_players, rule_overrides)
         self.num_players = self.rules.num_players
         self.seed = check_seed(seed)
         self._given_decks = check_decks(self.rules, deck)
@@ -65,6 +64,14 @@ class Game:
         kernels.begin(self._compiled, self.states, 0, np.uint64(self.seed), np.uint64(self.index), self.first_deal, dealer)
         self.first_dealer = self.dealer
         self._open_deal()
+
+    @classmethod
+    def of_state(cls, rules: Rules, state: np.void) -> Game:
+        """A game at a copy of this state (a record of dtype `rs_env.state.STATE`), to look at it; what was played before is unknown."""
+        game = cls(rules)
+        game._hold(np.array([state], STATE))
+        game._observe_turn()
+        return game
 
     def _hold(self, states: np.ndarray) -> None:
         """Make an array of one state the game's own. The fields asked for at each step are looked up once."""
@@ -94,7 +101,8 @@ class Game:
     def play(self, action: int | str) -> None:
         """Take an action, an id or text such as ``"7c"`` or ``"pickup"``, for the seat to act.
 
-        Raises IllegalActionError, with nothing changed, where the rules do not allow it.
+        Raises IllegalActionError, with nothing changed, where the rules do not allow it, and ActionTypeError, which is one and
+        a TypeError too, for what is neither a whole number nor text.
         """
         action_id = action if type(action) is int and 0 <= action < NUM_ACTIONS else self._action_id(action)
         turn = self._turn.item()
@@ -111,25 +119,33 @@ class Game:
                 return parse_action(action)
             except ValueError:
                 raise self._illegal(action) from None
-        number = action_number(action)
-        if number is None:
+        try:
+            number = action_number(action)
+        except ActionTypeError as error:
+            raise ActionTypeError(f"{error}; {self._what_is_allowed()}") from None
+        if not 0 <= number < NUM_ACTIONS:
             raise self._illegal(action)
         return number
 
     def _illegal(self, action: object) -> IllegalActionError:
+        return IllegalActionError(f"action {action!r} is not allowed: {self._what_is_allowed()}")
+
+    def _what_is_allowed(self) -> str:
         if self.is_over:
-            return IllegalActionError(f"action {action!r} is not allowed: the game is over")
-        legal = ", ".join(f"{a} ({action_text(a)})" for a in self.legal_actions())
-        return IllegalActionError(f"action {action!r} is not allowed: seat {self.turn} may take {legal}")
+            return "the game is over"
+        return f"seat {self.turn} may take " + ", ".join(f"{a} ({action_text(a)})" for a in self.legal_actions())
 
     def clone(self) -> Game:
         """An independent copy: the same position, record and future chance."""
-        other = copy.copy(self)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
         other._hold(self.states.copy())
         other._observe_turn()
         other.decks = list(self.decks)
         other.history = [list(deal) for deal in self.history]
         return other
+
+    __copy__ = clone
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the arrays that are views of others, which a copy or a pickle would tear from them."""
@@ -233,11 +249,18 @@ class Game:
         return views[0]
 
     def observe_into(self, seat: int, observation: np.ndarray, mask: np.ndarray) -> None:
-        """Write a seat's observation and action mask to int8 arrays of shapes (D,) and (53,)."""
+        """Write a seat's observation and action mask to int8 arrays of shapes (D,) and (53,).
+
+        Raises ValueError, naming the argument, for another seat and for arrays of another shape, dtype or layout in memory.
+        """
+        seat = check_whole("seat", seat, 0, self.num_players - 1)
+        check_buffer("observation", observation, observation_spec(self.num_players).size)
+        check_buffer("mask", mask, NUM_ACTIONS)
         kernels.observe(self._compiled, self.states, 0, seat, observation, mask)
 
     def global_state_into(self, vector: np.ndarray) -> None:
-        """Write the global state of `rs_env.observation.StateSpec` to an int8 array."""
+        """Write the global state of `rs_env.observation.StateSpec` to an int8 array. Raises ValueError for one that does not fit."""
+        check_buffer("vector", vector, state_spec(self.num_players).size)
         kernels.global_state(self._compiled, self.states, 0, vector)
 
     # End
@@ -286,13 +309,12 @@ class Game:
         return f"<Game of {self.num_players}: {sum(map(len, self.history))} actions, {state}>"
 
 
-def action_number(action: object) -> int | None:
-    """The action as a plain int if it is a whole number in 0..52, of Python or NumPy, also as an array without dimensions; else None."""
-    if isinstance(action, np.ndarray) and action.ndim == 0:
-        action = action[()]
-    if isinstance(action, bool) or not isinstance(action, int | np.integer) or not 0 <= action < NUM_ACTIONS:
-        return None
-    return int(action)
+def check_buffer(name: str, buffer: Any, size: int) -> None:
+    """Raise ValueError unless compiled code, which checks nothing, can write `size` entries of int8 to it."""
+    if isinstance(buffer, np.ndarray) and buffer.dtype == np.int8 and buffer.shape == (size,) and buffer.flags.carray:
+        return
+    told = f"{buffer.dtype} of shape {buffer.shape}" if isinstance(buffer, np.ndarray) else f"a {type(buffer).__name__}"
+    raise ValueError(f"{name}: {told} is not allowed: it must be a contiguous, writable int8 array of shape ({size},)")
 
 
 def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.ndarray]:
@@ -337,4 +359,4 @@ def _optional(value: int) -> int | None:
     return None if value < 0 else int(value)
 
 
-__all__ = ["PICKUP", "Game", "IllegalActionError"]
+__all__ = ["PICKUP", "ActionTypeError", "Game", "IllegalActionError"]

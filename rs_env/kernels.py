@@ -28,6 +28,12 @@ def begin(rules, states, i, seed, index, deal, dealer):
 
 
 @njit(cache=True, nogil=True)
+def seat_of_learner(rules, states, i):
+    """The seat that a learner whose seat is drawn has in the deal that is going on."""
+    return engine.seat_of_learner(rules[0], states[i])
+
+
+@njit(cache=True, nogil=True)
 def deal_deck(rules, states, i, deck):
     """Deal the running deal again, from this deck (int8, in dealing order)."""
     for k in range(deck.shape[0]):

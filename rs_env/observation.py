@@ -89,10 +89,16 @@ class Layout:
         for name, section in self.sections.items():
             self.slices[name] = slice(self.size, self.size + section.size)
             self.size += section.size
-        self.high = np.concatenate([np.full(s.size, s.high, np.int8) for s in self.sections.values()])
-        self.high.flags.writeable = False
-        self.low = np.zeros(self.size, np.int8)
-        self.low.flags.writeable = False
+
+    @property
+    def low(self) -> np.ndarray:
+        """Lower bound of each entry, int8 (D,): zeros."""
+        return np.zeros(self.size, np.int8)
+
+    @property
+    def high(self) -> np.ndarray:
+        """Upper bound of each entry, int8 (D,); a fresh array, for torch warns of read-only ones."""
+        return np.concatenate([np.full(s.size, s.high, np.int8) for s in self.sections.values()])
 
     def __getitem__(self, name: str) -> slice:
         """The slice of a section. Raises KeyError, listing the names, for any other."""

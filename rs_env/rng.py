@@ -19,8 +19,8 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _TO_UNIT = 1.0 / (1 << 53)
 
-DECK, CHANCE, DEALER = np.uint64(1), np.uint64(2), np.uint64(3)
-"""What a stream of a deal is for: the shuffle, noticed silent plays, the first dealer."""
+DECK, CHANCE, DEALER, LEARNER = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+"""What a stream of a deal is for: the shuffle, noticed silent plays, the first dealer, the seat of a learner."""
 
 
 @njit(inline="always")
@@ -68,7 +68,10 @@ def check_seed(seed: int | None) -> int:
 
 def check_whole(name: str, value: Any, low: int, high: int) -> int:
     """The value as a plain int. Raises ValueError, naming it, unless it is a whole number in `low` .. `high`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)  # which NumPy takes for an integer
+    if not whole or not low <= value <= high:
         most = "2**64 - 1" if high == (1 << 64) - 1 else high
         raise ValueError(f"{name}={value!r} is not allowed: {name} must be a whole number in {low}..{most}")
     return int(value)

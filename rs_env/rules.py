@@ -31,6 +31,7 @@ The complete specification is in ``docs/rules.md``.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,7 +102,7 @@ class Rules:
         value = getattr(self, field)
         if value is None and optional:
             return
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | np.integer) or not low <= value <= high:
             raise _refusal(field, value, f"a whole number from {low} to {high}" + (", or None" if optional else ""))
         object.__setattr__(self, field, int(value))
 
@@ -181,6 +182,9 @@ class Rules:
 
 OPTIONS = tuple(field.name for field in dataclasses.fields(Rules))
 
+OTHER_NAMES = {"max_cycles": "max_actions"}
+"""Names that options of `Rules` have elsewhere, here in PettingZoo; environments take them too."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     "rolling_stone": {},
     "schweller": {"going_out": "immediate"},
@@ -204,6 +208,30 @@ def as_rules(rules: Rules | str | Mapping[str, Any], **overrides: Any) -> Rules:
     if isinstance(rules, Mapping):
         return Rules.from_dict({**rules, **overrides})
     raise _refusal("rules", rules, "a Rules, a preset's name, or a mapping of options")
+
+
+def rules_of_call(
+    caller: Callable[..., Any], rules: Rules | str | Mapping[str, Any], num_players: int | None, options: dict[str, Any]
+) -> Rules:
+    """The rules of ``caller(..., rules, num_players=num_players, **options)``.
+
+    The other names of options in use elsewhere are understood, see `OTHER_NAMES`. Raises TypeError, in Python's own words, for a
+    keyword that is neither an argument of the caller nor an option of `Rules`: whoever tries which keywords are allowed, as
+    frameworks do, looks for that. Raises ValueError for a value that is not allowed.
+    """
+    options = options if num_players is None else {**options, "num_players": num_players}
+    for other, name in OTHER_NAMES.items():
+        if other in options:
+            if name in options:
+                raise TypeError(f"{caller.__name__}() got {other!r} and {name!r}, two names of one option")
+            options = {**options, name: options[other]}
+            del options[other]
+    for name in options:
+        if name not in OPTIONS:
+            own = [p.name for p in inspect.signature(caller).parameters.values() if p.kind is not p.VAR_KEYWORD and p.name != "self"]
+            allowed = ", ".join([*own, *(option for option in OPTIONS if option not in own)])
+            raise TypeError(f"{caller.__name__}() got an unexpected keyword argument {name!r}; there are {allowed}")
+    return as_rules(rules, **options)
 
 
 def _without_lowest(cards: list[int], count: int) -> list[int]:

@@ -7,28 +7,30 @@ Rule-based opponents are played inside compiled code; other agents are asked in 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numba import njit
 
 from rs_env import engine, kernels
-from rs_env.aec import ActionSpace
-from rs_env.baselines.agent import Agent, RuleBasedAgent, ask
+from rs_env.actions import IllegalActionError, action_numbers
+from rs_env.baselines.agent import Agent
 from rs_env.baselines.tips import NUM_CHANCES, TIPS, act
 from rs_env.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS
-from rs_env.game import IllegalActionError
+from rs_env.game import Game
 from rs_env.observation import encode, observation_spec
+from rs_env.opponents import Opponents, agents_of, opponent_seed
+from rs_env.render import RENDER_MODES, check_render_mode, render
 from rs_env.rng import check_seed, check_whole
-from rs_env.rules import Rules
+from rs_env.rules import Rules, rules_of_call
 from rs_env.scoring import reward
-from rs_env.single import ILLEGAL_REWARD, MOST_DEALS_WITHOUT_DECISION, check_arguments, no_decision, opponent_seed
+from rs_env.single import ILLEGAL_REWARD, MOST_DEALS_WITHOUT_DECISION, check_learner, no_decision
+from rs_env.spaces import ActionSpace, BatchActionSpace, box_of, check_observation_dtype, scaled
 from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.view import empty_views, fill_view
 
@@ -36,13 +38,24 @@ from rs_env.view import empty_views, fill_view
 class RollingStoneVectorEnv(VectorEnv):
     """``gymnasium.make_vec("rs_env/RollingStone-v0", num_envs=..., vectorization_mode="vector_entry_point", ...)`` makes it.
 
-    num_envs: number of games. Further arguments: as in `RollingStoneEnv`, without `render_mode`; the learner's seat is fixed.
+    num_envs: number of games. autoreset_mode: what happens to a game that has ended, a `gymnasium.vector.AutoresetMode` or its
+    value. Further arguments: as in `RollingStoneEnv`.
 
-    Autoreset is `SAME_STEP`: the step that ends a game returns the next one's first observation, and the last one of the game
-    that ended is in ``infos["final_obs"]``, its info in ``infos["final_info"]``. All arrays are fresh at each step.
+    - ``SAME_STEP`` (default): the step that ends a game returns the next one's first observation, and the last one of the game
+      that ended is in ``infos["final_obs"]``, its info in ``infos["final_info"]``.
+    - ``NEXT_STEP``: it returns the last observation; the step after it ignores that game's action and deals anew, with reward 0.
+    - ``DISABLED``: it returns the last observation, and the game must be reset before the next step, by
+      ``reset(options={"reset_mask": terminated | truncated})``.
+
+    Masks of legal actions, int8 (num_envs, 53), are in ``infos["action_mask"]``; the row of a game that has ended is empty.
+    All arrays are fresh at each step. After an exception of an opponent all games must be reset.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012  as Gymnasium declares it
+    metadata: dict[str, Any] = {  # noqa: RUF012  as Gymnasium declares it
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+    }
 
     def __init__(
         self,
@@ -50,75 +63,123 @@ class RollingStoneVectorEnv(VectorEnv):
         rules: Rules | str = "rolling_stone",
         num_players: int | None = None,
         opponents: str | Agent | Sequence[str | Agent] = "heuristic",
-        learner_seat: int = 0,
+        learner_seat: int | None = 0,
         skip_forced: bool = False,
         illegal_action: str = "penalise",
+        render_mode: str | None = None,
+        observation_dtype: str = "int8",
+        autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
         **rule_overrides: Any,
     ) -> None:
         self.num_envs = check_whole("num_envs", num_envs, 1, 1 << 31)
-        self.rules, self.opponents = check_arguments(rules, num_players, opponents, learner_seat, illegal_action, rule_overrides)
-        self.learner_seat = check_whole("learner_seat", learner_seat, 0, self.rules.num_players - 1)
+        self.rules = rules_of_call(RollingStoneVectorEnv, rules, num_players, rule_overrides)
+        check_learner(self.rules, learner_seat, illegal_action)
+        self.render_mode = check_render_mode(render_mode)
+        self.observation_dtype = check_observation_dtype(observation_dtype)
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.skip_forced, self.illegal_action = bool(skip_forced), illegal_action
-        layout = observation_spec(self.rules.num_players)
-        self.single_observation_space = spaces.Box(layout.low, layout.high, dtype=np.int8)
+        n = self.rules.num_players
+        self.layout = observation_spec(n)
+        self.single_observation_space = box_of(self.layout, self.observation_dtype)
         self.single_action_space = ActionSpace()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
-        n = self.rules.num_players
+        self.action_space = BatchActionSpace(self.num_envs)
+        self._high = self.layout.high.astype(np.float32)
+        self._opponents = Opponents(agents_of(opponents, n - 1), self.num_envs)
+        self.opponents = self._opponents.agents
+        # By place, the number of seats to the left of the learner's left neighbour; the last is what replaces illegal actions.
+        self._weights = np.zeros((n, len(TIPS)))
+        self._asked = np.zeros(n - 1, np.bool_)  # whether an agent that is not compiled plays there
+        for place in range(n - 1):
+            weights = self._opponents.compiled_weights(place)
+            self._asked[place] = weights is None
+            if weights is not None:
+                self._weights[place] = weights
+        self._seeds = np.zeros((self.num_envs, n), np.uint64)
         self._compiled = compile_rules(self.rules)
-        self._asked = np.ones(n, np.bool_)  # by seat: whether an agent that is not compiled plays there
-        self._weights = np.zeros((n + 1, len(TIPS)))  # of the others; the last is what replaces illegal actions, at random
-        for place, agent in enumerate(self.opponents):
-            if type(agent) is RuleBasedAgent:
-                self._asked[self._seat_of(place)] = False
-                self._weights[self._seat_of(place)] = agent.weights
         self.states = np.zeros(self.num_envs, STATE)
-        self._seeds = np.zeros((self.num_envs, n + 1), np.uint64)  # of the same, in each game
+        self._fixed_seat = -1 if learner_seat is None else int(learner_seat)
+        self.learner_seats = np.full(self.num_envs, max(self._fixed_seat, 0))  # int64 (num_envs,), of the games that go on
         self._seeded = np.zeros(self.num_envs, np.bool_)
+        self._done = np.ones(self.num_envs, np.bool_)  # over, and not dealt anew
+        self._broken = False  # by an exception, with games in a turn of an opponent
         self._views = empty_views(self.rules, self.num_envs)
         self._legal = np.zeros(self.num_envs, np.uint64)
-        self._everybody = np.arange(self.num_envs)
 
-    def _seat_of(self, place: int) -> int:
-        """The seat of the opponent `place` seats after the one on the learner's left."""
-        return (self.learner_seat + 1 + place) % self.rules.num_players
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the rule set as compiled code takes it: read-only, which a copy would not be."""
+        return {name: value for name, value in vars(self).items() if name != "_compiled"}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+        self._compiled = compile_rules(self.rules)
 
     def reset(
-        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | Sequence[int | None] | np.ndarray | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start all games anew: game i from ``seed + i`` or ``seed[i]``, or with its next deck where that is None."""
-        if options:
-            warnings.warn(f"reset options {', '.join(map(repr, options))} ignored: a batch has none", stacklevel=2)
-        seeds: list[int | None]
-        if seed is None:
-            seeds = [None] * self.num_envs
-        elif isinstance(seed, Sequence):
-            seeds = list(seed)
-        else:
-            seeds = [check_seed(seed) + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed: {len(seeds)} seeds are not allowed: there must be one, or one for each of the {self.num_envs} games")
-        new = [i for i, s in enumerate(seeds) if s is not None or not self._seeded[i]]
-        self._seed_games(new, [check_seed(seeds[i]) for i in new])
-        self._deal(self._everybody, np.isin(self._everybody, new, invert=True))
-        return self._observations(), self._infos()
+        """Start games anew: game i from ``seed + i`` or ``seed[i]``, or with its next deck where that is None.
 
-    def _seed_games(self, games: list[int], seeds: list[int]) -> None:
-        n = self.rules.num_players
-        for i, seed in zip(games, seeds, strict=True):
-            for place in range(n):  # the last is what replaces illegal actions
-                column = self._seat_of(place) if place < n - 1 else n
-                self._seeds[i, column] = opponent_seed(seed, place)
-            self._seeded[i] = True
-        _begin_games(self.states, np.array(games, np.int64), np.array(seeds, np.uint64))
-        for place, agent in enumerate(self.opponents):
-            if seeds and type(agent) is not RuleBasedAgent:
-                agent.reset(opponent_seed(seeds[0], place))
+        options: ``{"reset_mask": bool (num_envs,)}`` starts those games only; others are ignored with a warning.
+        """
+        chosen = self._chosen(options)
+        seeds = self._checked_seeds(seed)
+        new = np.array([i for i in chosen.tolist() if seeds[i] is not None or not self._seeded[i]], np.int64)
+        fresh = [check_seed(seeds[i]) for i in new.tolist()]
+        self._broken = True  # until all is done
+        self._seed_games(new, fresh)
+        self._deal(chosen, np.isin(chosen, new, invert=True))
+        self._broken = False
+        infos = self._infos()
+        infos["_action_mask"] = np.isin(np.arange(self.num_envs), chosen)
+        return self._observations(), infos
+
+    def _chosen(self, options: Mapping[str, Any] | None) -> np.ndarray:
+        """Indices of the games that the options of a reset name. Raises ValueError or TypeError for a mask that does not fit."""
+        if options is not None and not isinstance(options, Mapping):
+            raise ValueError(f"options={options!r} is not allowed: it must be a mapping with the key 'reset_mask', or None")
+        others = [name for name in options or {} if name != "reset_mask"]
+        if others:
+            warnings.warn(f"reset options {', '.join(map(repr, others))} ignored: a batch takes 'reset_mask' only", stacklevel=3)
+        everybody = np.arange(self.num_envs)
+        if not options or "reset_mask" not in options:
+            return everybody
+        mask = options["reset_mask"]
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask']={mask!r} is not allowed: it must be a bool array of shape ({self.num_envs},)")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(f"options['reset_mask']: it must be of shape ({self.num_envs},) with at least one True, not {mask!r}")
+        if self._broken and not mask.all():
+            raise gymnasium.error.ResetNeeded("an exception broke the games off: reset all of them")
+        return everybody[mask]
+
+    def _checked_seeds(self, seed: Any) -> list[int | None]:
+        """A seed for each game, or None. Raises ValueError for anything else."""
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, np.ndarray) and seed.ndim == 1:
+            seed = list(seed)
+        if not isinstance(seed, Sequence) or isinstance(seed, str):
+            first: int = check_seed(seed)  # type: ignore[arg-type]  # which refuses a text
+            check_seed(first + self.num_envs - 1)
+            return [first + i for i in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise ValueError(f"seed: {len(seed)} seeds are not allowed: there must be one, or one for each of the {self.num_envs} games")
+        return [None if one is None else check_seed(one) for one in seed]
+
+    def _seed_games(self, games: np.ndarray, seeds: list[int]) -> None:
+        for i, seed in zip(games.tolist(), seeds, strict=True):
+            self._opponents.reset(i, seed)
+            self._seeds[i, -1] = opponent_seed(seed, self.rules.num_players - 1)
+        self._seeds[:, :-1] = self._opponents.seeds
+        self._seeded[games] = True
+        _begin_games(self.states, games, np.array(seeds, np.uint64))
 
     def _deal(self, games: np.ndarray, next_deck: np.ndarray) -> None:
         """Deal in these games, with the next deck where so marked, until the learner has a turn in each."""
+        self._done[games] = False
         for _ in range(MOST_DEALS_WITHOUT_DECISION):
-            _begin_episodes(self._compiled, self.states, games, next_deck)
+            _begin_episodes(self._compiled, self.states, games, next_deck, self._fixed_seat, self.learner_seats)
             self._play_on(games)
             games = games[self.states["status"][games] != RUNNING]
             if not len(games):
@@ -129,47 +190,59 @@ class RollingStoneVectorEnv(VectorEnv):
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take the learner's action in each game; see the class.
 
-        Raises ValueError for actions that are not integers of shape (num_envs,), and with ``illegal_action="raise"``
-        IllegalActionError, naming the game, with nothing changed in any of them.
+        Raises ActionTypeError for actions that are not integers, ValueError for another shape than (num_envs,), and with
+        ``illegal_action="raise"`` IllegalActionError, naming the game, with nothing changed in any of them.
         """
-        if not self._seeded.all():
-            raise gymnasium.error.ResetNeeded("call reset() before step()")
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions: {actions.dtype} of shape {actions.shape} is not allowed: they must be integers of shape ({self.num_envs},)"
-            )
+        self._check_can_step()
+        actions = action_numbers(actions, self.num_envs)
+        anew = np.flatnonzero(self._done)
         illegal = np.zeros(self.num_envs, np.bool_)
-        found = kernels.find_illegal(self._legal, actions.astype(np.int64), illegal)
-        if found and self.illegal_action == "raise":
+        kernels.find_illegal(self._legal, actions, illegal)
+        illegal[anew] = False
+        if self.illegal_action == "raise" and illegal.any():
             first = int(illegal.argmax())
             raise IllegalActionError(f"actions[{first}]={actions[first]} is not allowed")
         penalised = illegal if self.illegal_action == "penalise" else np.zeros(self.num_envs, np.bool_)
-        going = np.flatnonzero(~penalised)
+        going = np.flatnonzero(~(penalised | self._done))
+        self._broken = True  # until all is done
+        self._deal(anew, np.ones(len(anew), np.bool_))
         _act(self._compiled, self.states, going, actions, illegal, self._views, self._weights, self._seeds)
         self._play_on(going)
         status = self.states["status"]
         terminated, truncated = (status == TERMINATED) | penalised, status == TRUNCATED
         rewards = np.zeros(self.num_envs)
-        _rewards(self._compiled, self.states, self.learner_seat, rewards)
+        _rewards(self._compiled, self.states, self.learner_seats, rewards)
         rewards[penalised] = ILLEGAL_REWARD
-        ended = np.flatnonzero(terminated | truncated)
-        flags = {"illegal_action": illegal.copy(), "_illegal_action": illegal} if illegal.any() else {}
-        if not len(ended):
-            return self._observations(), rewards, terminated, truncated, {**self._infos(), **flags}
+        self._done = terminated | truncated
+        shown = self._observations(), rewards, terminated, truncated, {**self._infos(), **_flags(illegal)}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._done.any():
+            shown = self._dealt_in_the_same_step(illegal, *shown)
+        self._broken = False
+        return shown
+
+    def _check_can_step(self) -> None:
+        if not self._seeded.all():
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        if self._broken:
+            raise gymnasium.error.ResetNeeded("an exception broke the games off: call reset() before step()")
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._done.any():
+            first = int(self._done.argmax())
+            raise gymnasium.error.ResetNeeded(f"game {first} is over: reset it by options={{'reset_mask': ...}} before step()")
+
+    def _dealt_in_the_same_step(
+        self, illegal: np.ndarray, last: np.ndarray, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray, _: dict[str, Any]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """What a step returns in which games have ended: the next deals, and the last observations in the infos."""
         is_over = terminated | truncated
-        last = self._observations()
+        ended = np.flatnonzero(is_over)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for i in ended:
             final_obs[i] = last[i]
-        final: dict[str, Any] = {"action_mask": np.zeros((self.num_envs, NUM_ACTIONS), np.int8), "_action_mask": is_over}
-        if (illegal & is_over).any():
-            final |= {"illegal_action": illegal & is_over, "_illegal_action": illegal & is_over}
+        nothing = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
+        final = {"action_mask": nothing, "_action_mask": is_over, **_flags(illegal & is_over)}
         self._deal(ended, np.ones(len(ended), np.bool_))
-        going_on = illegal & ~is_over
-        flags = {"illegal_action": going_on, "_illegal_action": going_on} if going_on.any() else {}
-        infos = {**self._infos(), **flags, "final_obs": final_obs, "_final_obs": is_over, "final_info": final, "_final_info": is_over}
-        return self._observations(), rewards, terminated, truncated, infos
+        final_infos = {"final_obs": final_obs, "_final_obs": is_over, "final_info": final, "_final_info": is_over}
+        return self._observations(), rewards, terminated, truncated, {**self._infos(), **_flags(illegal & ~is_over), **final_infos}
 
     def _play_on(self, games: np.ndarray) -> None:
         """Play the opponents' turns in these games, and forced ones of the learner if those are skipped."""
@@ -182,24 +255,27 @@ class RollingStoneVectorEnv(VectorEnv):
                 self._asked,
                 self._weights,
                 self._seeds,
-                self.learner_seat,
+                self.learner_seats,
                 self.skip_forced,
                 self._legal,
             )
-            turns = self.states["turn"][games]
-            waiting = (self.states["status"][games] == RUNNING) & (turns != self.learner_seat)
+            if not self._asked.any():
+                return
+            places = (self.states["turn"][games].astype(np.int64) - self.learner_seats[games]) % self.rules.num_players - 1
+            waiting = (self.states["status"][games] == RUNNING) & (places >= 0)
             if not waiting.any():
                 return
-            for place, agent in enumerate(self.opponents):
-                asked = games[waiting & (turns == self._seat_of(place))]
+            for place in range(len(self._asked)):
+                asked = games[waiting & (places == place)]
                 if len(asked):
                     kernels.view_turns(self.states, asked, self._views)
-                    _answer(self._compiled, self.states, asked, ask(agent, self._views[: len(asked)]))
+                    actions = self._opponents.act(place, asked, self._views[: len(asked)])
+                    _answer(self._compiled, self.states, asked, actions)
 
     def _observations(self) -> np.ndarray:
-        observations = np.empty((self.num_envs, self.single_observation_space.shape[0]), np.int8)  # type: ignore[index]
-        _observe(self._compiled, self.states, self.learner_seat, observations.reshape(-1))
-        return observations
+        observations = np.empty((self.num_envs, self.layout.size), np.int8)
+        _observe(self._compiled, self.states, self.learner_seats, observations.reshape(-1))
+        return observations if self.observation_dtype == "int8" else scaled(observations, self._high)
 
     def _infos(self) -> dict[str, Any]:
         return {"action_mask": self._masks(), "_action_mask": np.ones(self.num_envs, np.bool_)}
@@ -207,11 +283,32 @@ class RollingStoneVectorEnv(VectorEnv):
     def _masks(self) -> np.ndarray:
         mask = np.empty((self.num_envs, NUM_ACTIONS), np.int8)
         _unpack_masks(self._legal, mask.reshape(-1))
+        mask[self._done] = 0
         return mask
 
     def action_masks(self) -> np.ndarray:
         """Which actions are legal now in each game, bool (num_envs, 53)."""
         return self._masks().astype(np.bool_)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """What `RollingStoneEnv.render` gives, for each game. Raises ResetNeeded before the first reset."""
+        if not self._seeded.all():
+            raise gymnasium.error.ResetNeeded("call reset() before render()")
+        frames = tuple(render(Game.of_state(self.rules, state), self.render_mode) for state in self.states)
+        return frames if self.render_mode is not None else None
+
+
+def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        allowed = ", ".join(repr(each.value) for each in AutoresetMode)
+        raise ValueError(f"autoreset_mode={mode!r} is not allowed: it must be an AutoresetMode or one of {allowed}") from None
+
+
+def _flags(illegal: np.ndarray) -> dict[str, np.ndarray]:
+    """The infos that say in which games, bool (num_envs,), the action was illegal."""
+    return {"illegal_action": illegal.copy(), "_illegal_action": illegal} if illegal.any() else {}
 
 
 @njit(cache=True, nogil=True)
@@ -221,11 +318,14 @@ def _begin_games(states, games, seeds):
 
 
 @njit(cache=True, nogil=True)
-def _begin_episodes(rules, states, games, next_deck):
+def _begin_episodes(rules, states, games, next_deck, fixed_seat, learners):
+    """Deal, with the next deck where so marked, and write the learner's seat: the fixed one, or where that is -1 a drawn one."""
     for k in range(games.shape[0]):
+        s = states[games[k]]
         if next_deck[k]:
-            engine.next_deck(rules[0], states[games[k]])
-        engine.begin_episode(rules[0], states[games[k]], NOBODY)
+            engine.next_deck(rules[0], s)
+        engine.begin_episode(rules[0], s, NOBODY)
+        learners[games[k]] = fixed_seat if fixed_seat >= 0 else engine.seat_of_learner(rules[0], s)
 
 
 @njit(cache=True, nogil=True)
@@ -234,7 +334,7 @@ def _act(rules, states, games, actions, illegal, views, weights, seeds):
     chances = np.empty(NUM_CHANCES)
     for k in range(games.shape[0]):
         i = games[k]
-        action = np.int64(actions[i])
+        action = actions[i]
         if illegal[i]:
             fill_view(rules[0], states[i], states[i].turn, views[0])
             action = act(weights[-1], views[0], seeds[i, -1], chances)
@@ -242,25 +342,29 @@ def _act(rules, states, games, actions, illegal, views, weights, seeds):
 
 
 @njit(cache=True, nogil=True)
-def _play_on(rules, states, games, views, asked, weights, seeds, learner, skip_forced, legal):
+def _play_on(rules, states, games, views, asked, weights, seeds, learners, skip_forced, legal):
     """Play each game to the learner's turn, to that of an opponent that must be asked, or to the end."""
     chances = np.empty(NUM_CHANCES)
+    n = np.int64(rules[0].num_players)
     for k in range(games.shape[0]):
         i = games[k]
         s = states[i]
+        learner = learners[i]
         options = engine.legal_actions(rules[0], s)
         while s.status == RUNNING:
             seat = np.int64(s.turn)
             forced = without_lowest(options) == EMPTY
             if seat == learner and not (forced and skip_forced):
                 break
+            place = seat - learner - 1
+            place += n if place < 0 else 0
             if forced:
                 engine.step(rules[0], s, lowest(options))
-            elif asked[seat]:
+            elif asked[place]:
                 break
             else:
                 fill_view(rules[0], s, seat, views[0])
-                engine.step(rules[0], s, act(weights[seat], views[0], seeds[i, seat], chances))
+                engine.step(rules[0], s, act(weights[place], views[0], seeds[i, place], chances))
             options = engine.legal_actions(rules[0], s)
         legal[i] = options
 
@@ -272,10 +376,11 @@ def _answer(rules, states, games, actions):
 
 
 @njit(cache=True, nogil=True)
-def _observe(rules, states, learner, observation):
+def _observe(rules, states, learners, observation):
     n = np.int64(rules[0].num_players)
     size = observation.shape[0] // states.shape[0]
     for i in range(states.shape[0]):
+        learner = learners[i]
         encode(rules[0], states[i], n, learner, states[i].hand[learner], address_of(observation), i * size)
 
 
@@ -286,6 +391,6 @@ def _unpack_masks(legal, mask):
 
 
 @njit(cache=True, nogil=True)
-def _rewards(rules, states, seat, rewards):
+def _rewards(rules, states, learners, rewards):
     for i in range(states.shape[0]):
-        rewards[i] = reward(rules[0], states[i], seat)
+        rewards[i] = reward(rules[0], states[i], learners[i])

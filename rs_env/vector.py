@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
 from numba import config, get_num_threads, njit, prange, set_num_threads
 
 from rs_env import engine, kernels
+from rs_env.actions import IllegalActionError, action_numbers
 from rs_env.bits import EMPTY, PICKUP_BIT, address_of, lowest, nth_member, popcount, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, action_text, members
-from rs_env.game import IllegalActionError
 from rs_env.observation import encode, observation_spec
 from rs_env.packing import encode_packed, packed_size
 from rs_env.rng import advance, below, check_seed, check_whole, game_key
-from rs_env.rules import Rules, as_rules
+from rs_env.rules import Rules, rules_of_call
 from rs_env.scoring import reward
+from rs_env.spaces import ActionSpace, BatchActionSpace, box_of, check_observation_dtype
 from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
+from rs_env.validation import check_states
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
 _POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
@@ -28,7 +33,8 @@ _POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 class Batch:
     """One step of B games of n players; row i belongs to game i.
 
-    observation: int8 (B, D), what the seat to act may know; packed environments: int64 (B, W), see `rs_env.packing`.
+    observation: what the seat to act may know, int8 (B, D), or float32 in 0..1; packed environments: int64 (B, W), see
+        `rs_env.packing`.
     action_mask: int8 (B, 53), its legal actions (packed environments: None, the mask is in the words).
     current_player: int8 (B,), the seat to act.
     rewards: float32 (B, n), of every seat, for the episode that ended in this step; else zeros.
@@ -55,8 +61,11 @@ class SelfPlayVectorEnv:
     skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows decisions
         only. The first turn of an episode is always shown, so that one step never ends two.
     packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.packing.unpack` gives the plain form.
+    observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with `packed`.
+    num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
-    All arrays of a batch are reused by the next step unless the caller passes `out`.
+    All arrays of a batch are reused by the next step unless the caller passes `out`. `layout` says what stands where in a row;
+    the spaces are Gymnasium's, of one row (`single_observation_space`, `single_action_space`) and of all.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.SAME_STEP}
@@ -69,29 +78,68 @@ class SelfPlayVectorEnv:
         num_threads: int | None = None,
         skip_forced: bool = False,
         packed: bool = False,
+        observation_dtype: str = "int8",
+        num_players: int | None = None,
+        **rule_overrides: Any,
     ) -> None:
         self.num_envs = check_whole("num_envs", num_envs, 1, (1 << 31) - 1)
         self.num_threads = min(1 if num_threads is None else check_whole("num_threads", num_threads, 1, 1024), self.num_envs)
-        self.rules = as_rules(rules)
+        self.rules = rules_of_call(SelfPlayVectorEnv, rules, num_players, rule_overrides)
         self.skip_forced = bool(skip_forced)
         self.packed = bool(packed)
-        self.spec = observation_spec(self.rules.num_players)
+        self.observation_dtype = check_observation_dtype(observation_dtype)
+        if self.packed and self.observation_dtype != "int8":
+            raise ValueError(f"observation_dtype={observation_dtype!r} is not allowed with packed=True: packed observations are words")
+        self.layout = observation_spec(self.rules.num_players)
+        self._high = self.layout.high.astype(np.float32)
         self.states = np.zeros(self.num_envs, STATE)
         self._compiled = compile_rules(self.rules)
         self._legal = np.zeros(self.num_envs, np.uint64)
         self._policy = np.zeros(self.num_envs, np.uint64)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._illegal = np.zeros(self.num_envs, np.bool_)
+        self._rows = np.zeros((self.num_envs if self.observation_dtype != "int8" else 0, self.layout.size), np.int8)  # before scaling
         self._batch = self.new_batch()
         self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
         self._seed_games(check_seed(seed))
         self._run(None, self._batch)
         self._untouched = True  # by reset or step, so that the first reset shows the first decks
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the rule set as compiled code takes it: read-only, which a copy would not be."""
+        return {name: value for name, value in vars(self).items() if name != "_compiled"}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+        self._compiled = compile_rules(self.rules)
+
+    @cached_property
+    def single_observation_space(self) -> spaces.Box:
+        """The space of one row of observations."""
+        if self.packed:
+            words = np.iinfo(np.int64)
+            return spaces.Box(words.min, words.max, (packed_size(self.rules.num_players),), np.int64)
+        return box_of(self.layout, self.observation_dtype)
+
+    @cached_property
+    def observation_space(self) -> spaces.Space:
+        """The space of all rows of observations."""
+        return batch_space(self.single_observation_space, self.num_envs)
+
+    @cached_property
+    def single_action_space(self) -> ActionSpace:
+        """The space of one action; it can be sampled by a row of masks."""
+        return ActionSpace()
+
+    @cached_property
+    def action_space(self) -> BatchActionSpace:
+        """The space of all actions; it can be sampled by the masks."""
+        return BatchActionSpace(self.num_envs)
+
     def new_batch(self) -> Batch:
         """Buffers for one step, for `out`."""
         b, n = self.num_envs, self.rules.num_players
-        width, dtype = (packed_size(n), np.int64) if self.packed else (self.spec.size, np.int8)
+        width, dtype = (packed_size(n), np.dtype(np.int64)) if self.packed else (self.layout.size, np.dtype(self.observation_dtype))
         return Batch(
             observation=np.zeros((b, width), dtype),
             action_mask=None if self.packed else np.zeros((b, NUM_ACTIONS), np.int8),
@@ -118,16 +166,20 @@ class SelfPlayVectorEnv:
     def step(self, actions: np.ndarray, out: Batch | None = None) -> Batch:
         """Take one action (integers of shape (B,)) in each game.
 
-        Raises IllegalActionError, naming the game, with nothing changed in any game, where one is not legal.
+        Raises IllegalActionError, naming the game, with nothing changed in any game, where one is not legal, and ActionTypeError,
+        a TypeError, where they are not integers.
         """
         batch = self._fitting(out)
         return self._run(self._checked(actions), batch)
 
     def random_actions(self, out: np.ndarray | None = None) -> np.ndarray:
-        """A uniformly random legal action for each game, int64 (B,), drawn inside the engine; written to `out` if given."""
+        """A uniformly random legal action for each game, int64 (B,), drawn inside the engine.
+
+        The array returned is `out`, or without it one that the next call uses again: copy what is to be kept.
+        """
         out = self._actions if out is None else out
-        if not isinstance(out, np.ndarray) or out.shape != (self.num_envs,) or out.dtype != np.int64:
-            raise ValueError(f"out={out!r} is not allowed: it must be an int64 array of shape ({self.num_envs},)")
+        if not isinstance(out, np.ndarray) or out.shape != (self.num_envs,) or out.dtype != np.int64 or not out.flags.carray:
+            raise ValueError(f"out={out!r} is not allowed: it must be a contiguous, writable int64 array of shape ({self.num_envs},)")
         self._share(_random_actions, _random_actions_parallel, self._legal, self._policy, out)
         return out
 
@@ -142,12 +194,13 @@ class SelfPlayVectorEnv:
         return self._run(None, batch)
 
     def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
-        """Put all games into the given states (a copy of ``vec.states``) and show them."""
+        """Put all games into the given states (a copy of ``vec.states``) and show them.
+
+        Raises ValueError, naming the first wrong one and what is wrong with it, for states that no game of this rule set can be in.
+        """
         if not isinstance(states, np.ndarray) or states.dtype != STATE or states.shape != (self.num_envs,):
             raise ValueError(f"states: must be an array of dtype rs_env.state.STATE and shape ({self.num_envs},)")
-        cards = np.bitwise_or.reduce(states["hand"], axis=1) | states["trick"] | states["dead"]
-        if (states["status"] != RUNNING).any() or (cards != self._compiled["deck"]).any():
-            raise ValueError("states: each must be of a game that goes on and has exactly the cards of the rule set")
+        check_states(self.rules, states)
         batch = self._fitting(out)
         self.states[:] = states
         return self._run(None, batch)
@@ -157,12 +210,7 @@ class SelfPlayVectorEnv:
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         """The actions as contiguous int64, known to be legal."""
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions: shape {actions.shape} of {actions.dtype} is not allowed: they must be integers of shape ({self.num_envs},)"
-            )
-        actions = np.ascontiguousarray(actions, np.int64)
+        actions = action_numbers(actions, self.num_envs)
         if self._share(kernels.find_illegal, _find_illegal_parallel, self._legal, actions, self._illegal):
             kernels.find_illegal(self._legal, actions, self._illegal)  # in all games: a thread without a find marks nothing
             wrong = int(self._illegal.argmax())
@@ -176,13 +224,16 @@ class SelfPlayVectorEnv:
         """Take these actions, or none, then show the games."""
         self._untouched = False
         act = actions is not None
-        mask = batch.observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
-        rows = (batch.observation.view(np.int8), batch.observation.strides[0], mask)
+        observation = self._rows if len(self._rows) else batch.observation
+        mask = observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
+        rows = (observation.view(np.int8), observation.strides[0], mask)
         flags = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
         actions = self._actions if actions is None else actions
         self._share(
             _run, _run_parallel, self._compiled, self.states, actions, self._legal, act, self.skip_forced, self.packed, *rows, *flags
         )
+        if len(self._rows):
+            self._share(_scale, _scale_parallel, self._rows, self._high, batch.observation)
         return batch
 
     def _share(self, serial: Any, parallel: Any, *arguments: Any) -> Any:
@@ -310,6 +361,14 @@ def _run(
         current_player[i] = s.turn
 
 
+@njit(cache=True, nogil=True)
+def _scale(rows, high, out):
+    """Write rows of int8 divided by their upper bounds."""
+    for i in range(rows.shape[0]):
+        for j in range(high.shape[0]):
+            out[i, j] = np.float32(rows[i, j]) / high[j]
+
+
 # The same in parallel: thread c has game `bounds[c]` and those before `bounds[c + 1]`. Separate, so that OpenMP starts and
 # these compile only where several threads are asked for.
 
@@ -346,6 +405,13 @@ def _play_randomly_parallel(bounds, rules, states, policy, steps):
     for c in prange(bounds.shape[0] - 1):
         a, b = bounds[c], bounds[c + 1]
         _play_randomly(rules, states[a:b], policy[a:b], steps)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _scale_parallel(bounds, rows, high, out):
+    for c in prange(bounds.shape[0] - 1):
+        a, b = bounds[c], bounds[c + 1]
+        _scale(rows[a:b], high, out[a:b])
 
 
 @njit(cache=True, nogil=True, parallel=True)

@@ -153,7 +153,9 @@ def test_what_is_hidden_does_not_show() -> None:
         ({"illegal_action": "ignore"}, "illegal_action='ignore'"),
         ({"rules": "whist"}, "whist"),
         ({"num_players": 1}, "num_players=1"),
-        ({"colour": "red"}, "colour"),
+        ({"render_mode": "hologram"}, "render_mode='hologram'"),
+        ({"observation_dtype": "float64"}, "observation_dtype='float64'"),
+        ({"observation_dtype": None}, "observation_dtype=None"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(arguments: dict, said: str) -> None:

@@ -19,7 +19,9 @@ class Agent(Protocol):
     """Chooses actions from views, many at a time; it never sees a state.
 
     The baselines draw from the seed and the view alone (`rs_env.view.view_key`): equal seeds and views give equal actions,
-    whatever was asked before and in whatever batches.
+    whatever was asked before and in whatever batches. Therefore their `act` can take a second argument, ``seeds=None``: uint64 (B,),
+    from which to draw for each view in place of the seed of `reset`. So one object can play in many games, each of which has draws
+    of its own; see `draws_by_seed`.
     """
 
     name: str
@@ -29,6 +31,24 @@ class Agent(Protocol):
 
     def act(self, views: np.ndarray) -> np.ndarray:
         """One legal action, int64 (B,), for each view (dtype `rs_env.view.VIEW`, shape (B,)) of a seat that is to act."""
+
+
+def draws_by_seed(agent: Agent) -> bool:
+    """Whether the agent's `act` has the parameter ``seeds``: then its draws depend on them and the views alone."""
+    try:
+        return "seeds" in inspect.signature(agent.act).parameters
+    except (TypeError, ValueError):  # of what is compiled Python knows no signature
+        return False
+
+
+def seeds_for(views: np.ndarray, seed: np.uint64, seeds: np.ndarray | None) -> np.ndarray:
+    """The seed to draw from for each view, uint64 (B,): `seeds`, or `seed` for all. Raises ValueError where they do not fit."""
+    if seeds is None:
+        return np.full(len(views), seed, np.uint64)
+    seeds = np.asarray(seeds)
+    if seeds.shape != views.shape or seeds.dtype != np.uint64:
+        raise ValueError(f"seeds: {seeds.dtype} of shape {seeds.shape} is not allowed: they must be uint64 of shape {views.shape}")
+    return np.require(seeds, requirements=("C", "A", "W"))
 
 
 class RuleBasedAgent:
@@ -43,11 +63,11 @@ class RuleBasedAgent:
         """Draw from this seed from now on."""
         self.seed = np.uint64(check_seed(seed))
 
-    def act(self, views: np.ndarray) -> np.ndarray:
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         """One legal action for each view."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
-        act_all(self.weights, views, self.seed, actions)
+        act_all(self.weights, views, seeds_for(views, self.seed, seeds), actions)
         return actions
 
     def policy(self, views: np.ndarray) -> np.ndarray:
@@ -86,12 +106,14 @@ def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:
     return agent
 
 
-def ask(agent: Agent, views: np.ndarray) -> np.ndarray:
+def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
     """The agent's actions, int64 (B,), for views of seats that are to act.
 
+    seeds: for an agent that `draws_by_seed`, what to draw from for each view, uint64 (B,).
     Raises ValueError, naming the agent, unless it gives one legal action for each.
     """
-    actions = np.asarray(agent.act(views))
+    chosen = agent.act(views) if seeds is None else agent.act(views, seeds)  # type: ignore[call-arg]
+    actions = np.asarray(chosen)
     if actions.shape != views.shape or actions.dtype.kind not in "iu":
         raise ValueError(
             f"agent {agent.name!r} gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}"

@@ -142,12 +142,12 @@ def without_search(view, rules, belief):
 
 
 @njit(cache=True, nogil=True)
-def pimc_all(views, seed, worlds, weights, noise, limit, endgame, rules, beliefs, states, actions):
+def pimc_all(views, seeds, worlds, weights, noise, limit, endgame, rules, beliefs, states, actions):
     """Write the action of flat Monte Carlo for each view; `rules`, `beliefs` and `states` are memory to work in."""
     chances, totals, untried = np.empty(NUM_CHANCES), np.empty(64), np.empty(PLIES + 1, np.uint64)
     for i in range(views.shape[0]):
         view = views[i]
-        stream = view_key(view, seed)
+        stream = view_key(view, seeds[i])
         actions[i] = without_search(view, rules, beliefs[0])
         if actions[i] != UNDECIDED:
             continue

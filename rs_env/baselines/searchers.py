@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env.baselines.agent import as_views
+from rs_env.baselines.agent import as_views, seeds_for
 from rs_env.baselines.endgame import PLIES
 from rs_env.baselines.search import IMPOSSIBLE, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
@@ -68,12 +68,12 @@ class Pimc(_Searcher):
         super().__init__(name, rollout, noise, cap, endgame)
         self._worlds = check_whole("worlds", worlds, 1, _MOST)
 
-    def act(self, views: np.ndarray) -> np.ndarray:
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         """One legal action for each view."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
         memory = (self._rules, self._beliefs, self._states)
-        pimc_all(views, self._seed, self._worlds, *self._play_out, self._endgame, *memory, actions)
+        pimc_all(views, seeds_for(views, self._seed, seeds), self._worlds, *self._play_out, self._endgame, *memory, actions)
         return _possible(actions)
 
 
@@ -97,12 +97,12 @@ class Ismcts(_Searcher):
         self._tree = np.zeros(iterations + 1, NODE)
         self._path = np.zeros(_DEEPEST, np.int64)
 
-    def act(self, views: np.ndarray) -> np.ndarray:
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         """One legal action for each view."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
         memory = (self._rules, self._beliefs, self._states, self._tree, self._path)
-        ismcts_all(views, self._seed, *self._search, *self._play_out, *memory, actions)
+        ismcts_all(views, seeds_for(views, self._seed, seeds), *self._search, *self._play_out, *memory, actions)
         return _possible(actions)
 
 

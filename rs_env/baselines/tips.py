@@ -280,11 +280,11 @@ def act(w, view, seed, chances):
 
 
 @njit(cache=True, nogil=True)
-def act_all(w, views, seed, actions):
-    """Write the action of the player with weights `w` for each view."""
+def act_all(w, views, seeds, actions):
+    """Write the action of the player with weights `w` for each view, drawn from the seed beside it."""
     chances = np.empty(NUM_CHANCES)
     for i in range(views.shape[0]):
-        actions[i] = act(w, views[i], seed, chances)
+        actions[i] = act(w, views[i], seeds[i], chances)
 
 
 @njit(cache=True, nogil=True)

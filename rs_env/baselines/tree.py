@@ -100,12 +100,12 @@ def _iterate(rules, weights, noise, limit, exploration, tree, size, path, s, str
 
 
 @njit(cache=True, nogil=True)
-def ismcts_all(views, seed, iterations, exploration, weights, noise, limit, rules, beliefs, states, tree, path, actions):
+def ismcts_all(views, seeds, iterations, exploration, weights, noise, limit, rules, beliefs, states, tree, path, actions):
     """Write the most visited action for each view; `rules`, `beliefs`, `states`, `tree` and `path` are memory to work in."""
     chances, totals = np.empty(NUM_CHANCES), np.empty(64)
     for i in range(views.shape[0]):
         view = views[i]
-        stream = view_key(view, seed)
+        stream = view_key(view, seeds[i])
         actions[i] = without_search(view, rules, beliefs[0])
         if actions[i] != UNDECIDED:
             continue

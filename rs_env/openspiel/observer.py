@@ -39,6 +39,7 @@ class RollingStoneObserver:
         if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
             raise ValueError(f"observation type {kind} is not allowed: it must have public_info=True and private_info=SINGLE_PLAYER")
         self._spec, self._perfect_recall = observation_spec(rules.num_players), kind.perfect_recall
+        self._high = self._spec.high
         self.tensor: np.ndarray | None = None
         self.dict: dict[str, np.ndarray] = {}
         if not self._perfect_recall or has_information_tensor(rules):
@@ -64,7 +65,7 @@ class RollingStoneObserver:
         if state.is_dealing():
             return
         first = len(self.dict["player"])
-        self.tensor[first : first + self._spec.size] = state.observation(player) / self._spec.high
+        self.tensor[first : first + self._spec.size] = state.observation(player) / self._high
         if self._perfect_recall:
             self._recall(player, *state.deal_so_far(player))
 

@@ -1,1 +1,34 @@
-"""Pictures of a game. Each module imports what it draws with only when it is used."""
+"""Drawings of a game: text, and its picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rs_env.render.text import render_text
+
+if TYPE_CHECKING:
+    from rs_env.game import Game
+
+RENDER_MODES = ("ansi", "human", "rgb_array")
+
+
+def check_render_mode(mode: str | None) -> str | None:
+    """The mode. Raises ValueError for any but None and `RENDER_MODES`."""
+    if mode is not None and mode not in RENDER_MODES:
+        raise ValueError(f"render_mode={mode!r} is not allowed: it must be None or one of {', '.join(map(repr, RENDER_MODES))}")
+    return mode
+
+
+def render(game: Game, mode: str | None) -> str | np.ndarray | None:
+    """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in ``"rgb_array"``; else None."""
+    if mode == "ansi":
+        return render_text(game)
+    if mode == "rgb_array":
+        from rs_env.render.picture import picture_of_text
+
+        return picture_of_text(render_text(game))
+    if mode == "human":
+        print(render_text(game), end="\n\n")
+    return None

@@ -29,7 +29,8 @@ def _headline(game: Game) -> str:
     parts = [f"action {game.num_actions} of {game.rules.action_limit}", f"dealer {game.dealer}", f"leader {game.leader}"]
     if game.rules.target is not None:
         totals = " ".join(f"{total:g}" for total in game.scores())
-        parts.insert(0, f"deal {len(game.decks)}, totals {totals} to {game.rules.target:g}")
+        deal = game.deals_done + (not game.is_over)
+        parts.insert(0, f"deal {deal}, totals {totals} to {game.rules.target:g}")
     for word, suit in (("trump", game.trump), ("led", game.led_suit), ("barred", game.barred_suit)):
         if suit is not None:
             parts.append(f"{word} {SUIT_NAMES[suit]}")
