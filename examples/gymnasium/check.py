@@ -1,5 +1,7 @@
 """Gymnasium's own checker, and its wrappers around one game and around a batch of them."""
 
+import contextlib
+import io
 import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
@@ -22,7 +24,7 @@ SINGLE: dict[str, Callable[[gymnasium.Env], gymnasium.Env]] = {
     "NormalizeObservation": wrappers.NormalizeObservation,
     "NormalizeReward": wrappers.NormalizeReward,
     "RescaleObservation": lambda env: wrappers.RescaleObservation(env, np.float32(-1), np.float32(1)),
-    "TimeAwareObservation": lambda env: wrappers.TimeAwareObservation(wrappers.TimeLimit(env, 1000)),
+    "TimeAwareObservation": wrappers.TimeAwareObservation,
     "FlattenObservation": wrappers.FlattenObservation,
     "DtypeObservation": lambda env: wrappers.DtypeObservation(env, np.float64),
     "FrameStackObservation": lambda env: wrappers.FrameStackObservation(env, 4),
@@ -40,6 +42,7 @@ VECTOR: dict[str, Callable[[gymnasium.vector.VectorEnv], gymnasium.vector.Vector
 def play(env: gymnasium.Env) -> int:
     """Play some games by the masks; the number of steps. Each observation must be in the space that the wrapper names."""
     steps = 0
+    env.action_space.seed(1)
     for game in range(GAMES):
         observation, info = env.reset(seed=game)
         over = False
@@ -55,6 +58,7 @@ def play(env: gymnasium.Env) -> int:
 def play_batch(envs: gymnasium.vector.VectorEnv) -> int:
     """The same with a batch; the number of games that ended. In the step after the end of a game its row starts the next one."""
     _, infos = envs.reset(seed=0)
+    envs.action_space.seed(1)
     games = 0
     for _ in range(STEPS):
         observations, _, terminated, truncated, infos = envs.step(envs.action_space.sample(tuple(infos["action_mask"])))
@@ -67,11 +71,12 @@ def play_batch(envs: gymnasium.vector.VectorEnv) -> int:
 
 def record() -> None:
     """Films one game."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
         env = gymnasium.make(NAME, render_mode="rgb_array")
-        env = wrappers.RecordVideo(env, folder, episode_trigger=lambda game: game == 0, disable_logger=True)
+        folder = Path(temporary) / "films"
+        env = wrappers.RecordVideo(env, str(folder), episode_trigger=lambda game: game == 0, disable_logger=True)
         steps = play(env)
-        films = list(Path(folder).glob("*.mp4"))
+        films = list(folder.glob("*.mp4"))
         print(f"RecordVideo: {len(films)} film of {films[0].stat().st_size} bytes, {GAMES} games of {steps} steps")
         assert len(films) == 1
 
@@ -79,7 +84,8 @@ def record() -> None:
 if __name__ == "__main__":
     print(", ".join(f"{name} {version(name)}" for name in ("gymnasium", "numpy", "moviepy")))
     for dtype in ("int8", "float32"):
-        check_env(gymnasium.make(NAME, observation_dtype=dtype).unwrapped)
+        with contextlib.redirect_stdout(io.StringIO()):  # mode "human" prints tables
+            check_env(gymnasium.make(NAME, observation_dtype=dtype).unwrapped)
         print(f"check_env: {dtype} observations pass")
         for name, wrap in SINGLE.items():
             print(f"{name}, {dtype}: {play(wrap(gymnasium.make(NAME, observation_dtype=dtype)))} steps")
