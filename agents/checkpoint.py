@@ -51,7 +51,8 @@ def load_checkpoint(path: str | Path) -> tuple[TrainConfig, PolicyValueNet, dict
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
             _check_version(metadata)
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a dict
+            # Copies, for what safetensors gives is the file itself, mapped to memory, which Windows then lets nobody replace.
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118  not a dict
         config = TrainConfig.from_dict(json.loads(metadata["config"]))
         network = PolicyValueNet(config.rules.num_players, config.network.hidden, config.network.layers)
         network.load_state_dict({name.removeprefix(_NETWORK): value for name, value in tensors.items() if name.startswith(_NETWORK)})

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rs_env.baselines import make_agent
+from rs_env.rng import check_whole
 from rs_env.rules import Rules, as_rules
 
 
@@ -119,7 +120,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         _check("total_decisions", self.total_decisions, self.total_decisions >= 1, "at least 1")
-        _check("seed", self.seed, 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
+        object.__setattr__(self, "seed", check_whole("seed", self.seed, 0, 2**63 - 1))  # a plain int, as JSON needs it
         _check("threads", self.threads, 1 <= self.threads <= 1024, "from 1 to 1024")
         _check("checkpoint_every", self.checkpoint_every, self.checkpoint_every >= 1, "at least 1")
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numba import njit
 
 from agents.checkpoint import load_checkpoint
 from agents.networks import PolicyValueNet
 from rs_env.baselines.agent import as_views, seeds_for
 from rs_env.bits import address_of, unpack_actions
 from rs_env.cards import NUM_ACTIONS
+from rs_env.jit import njit
 from rs_env.observation import encode_view, observation_spec
 from rs_env.rng import check_seed, unit
 from rs_env.view import view_key

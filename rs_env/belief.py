@@ -21,10 +21,10 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, members
+from rs_env.jit import njit
 from rs_env.rng import advance, below, check_seed, check_whole, game_key, unit
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 from rs_env.state import NO_CARD, STATE

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, PICKUP
+from rs_env.jit import njit
 
 ONE = np.uint64(1)
 EMPTY = np.uint64(0)

@@ -11,10 +11,10 @@ played the last card to a trick that is not yet complete.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rs_env.bits import ALL_CARDS, EMPTY, PICKUP_BIT, SUIT_SETS, bit, highest, lowest, next_seat, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP, suit_of
+from rs_env.jit import njit
 from rs_env.rng import CHANCE, DEALER, DECK, LEARNER, advance, below, deal_stream, game_key, unit
 from rs_env.rules import MAX_PLAYERS
 from rs_env.scoring import add_scores
@@ -32,14 +32,14 @@ _SUITS = np.array([suit_of(card) for card in range(NUM_CARDS)], dtype=np.int8)
 # Deal
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def begin_game(s, seed, index):
     """Make `s` game number `index` of a batch with this seed, before its first deal."""
     s.key = game_key(seed, index)
     s.deal = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def begin_episode(rules, s, dealer):
     """Start a deal or match with deck number ``s.deal``; the dealer is drawn by lot where `dealer` is NOBODY."""
     if dealer == NOBODY:
@@ -191,7 +191,7 @@ def step_card(rules, s, card):
 @njit(inline="always")
 def truncate_at_limit(rules, s):
     if s.actions >= rules.max_actions and s.status == RUNNING:
-        end_deal(rules, s, TRUNCATED)
+        end_deal(rules, s, np.int8(TRUNCATED))
 
 
 @njit(inline="always")
@@ -222,7 +222,7 @@ def play_card(rules, s, card):
         else:
             leave(s, seat)
             if deal_is_decided(rules, s):
-                end_deal(rules, s, TERMINATED)
+                end_deal(rules, s, np.int8(TERMINATED))
                 return
     if s.pending == 0:
         complete_trick(rules, s)
@@ -262,7 +262,7 @@ def complete_trick(rules, s):
             seat = seat + 1 if seat + 1 < n else 0
         start_trick(s, winner, NO_SUIT)  # so that nothing lies on the table when the deal ends here
         if deal_is_decided(rules, s):
-            end_deal(rules, s, TERMINATED)
+            end_deal(rules, s, np.int8(TERMINATED))
             return
     if not s.still_in >> winner & 1:
         winner = next_seat(s.still_in, winner, n)
@@ -320,7 +320,7 @@ def notice_silent_play(rules, s, card):
     seat = np.int64(s.turn)
     draws = min(popcount(s.trick), np.int64(s.num_dead))
     s.known[seat] |= card
-    break_trick(rules, s, False)
+    break_trick(rules, s, np.bool_(False))
     for _ in range(draws):
         s.num_dead -= 1
         drawn = bit(s.dead_order[s.num_dead])

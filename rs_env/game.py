@@ -18,6 +18,7 @@ from rs_env.view import empty_views
 
 _DERIVED = ("_compiled", "_turn", "_status", "_deals_done", "observation", "action_mask")
 
+_LAST_FIRST_DEAL = (1 << 31) - 2 - (1 << 20)  # so that no match runs out of numbers for its deals, which are int32
 Deck = str | Iterable[int | str]
 
 
@@ -56,7 +57,7 @@ class Game:
         self._given_decks = check_decks(self.rules, deck)
         dealer = check_dealer(self.rules, dealer)
         self.index = check_whole("index", index, 0, (1 << 64) - 1)
-        self.first_deal = check_whole("first_deal", first_deal, 0, (1 << 31) - 2)
+        self.first_deal = check_whole("first_deal", first_deal, 0, _LAST_FIRST_DEAL)
         self._compiled = compile_rules(self.rules)
         self._hold(np.zeros(1, STATE))
         self.history: list[list[tuple[int, int]]] = []
@@ -324,7 +325,7 @@ def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.nda
     if not isinstance(deck, Iterable):
         raise ValueError(f"deck={deck!r} is not allowed: it must be cards in dealing order, ids or text, or in a match a list of decks")
     entries: list[Any] = deck.split() if isinstance(deck, str) else list(deck)
-    several = bool(entries) and all(not isinstance(entry, int | np.integer) and not _is_card(entry) for entry in entries)
+    several = bool(entries) and all(isinstance(entry, Iterable) and not _is_card(entry) for entry in entries)
     if several and rules.target is None and len(entries) > 1:
         raise ValueError(f"deck: {len(entries)} decks are not allowed: only a match (target={rules.target}) has more than one deal")
     return [np.array(_check_deck(rules, one), np.int8) for one in (entries if several else [entries])]

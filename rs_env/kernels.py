@@ -6,11 +6,11 @@ Numba takes arrays from Python much faster than single records, hence the arrays
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rs_env import engine
 from rs_env.bits import EMPTY, ONE, address_of, bit, unpack_actions
 from rs_env.cards import PICKUP
+from rs_env.jit import njit
 from rs_env.observation import encode, encode_state
 from rs_env.scoring import reward, score
 from rs_env.view import fill_view
@@ -85,8 +85,11 @@ def play(rules, states, i, action, observation, mask):
     """Take an action, write what the next seat to act sees, and return the new status; or ILLEGAL with nothing changed."""
     if action < 0 or action > PICKUP or not engine.legal_actions(rules[0], states[i]) & bit(action):
         return np.int64(ILLEGAL)
-    engine.step(rules[0], states[i], action)
-    observe(rules, states, i, states[i].turn, observation, mask)
+    if action == PICKUP:
+        engine.step_pickup(rules[0], states[i])
+    else:
+        engine.step_card(rules[0], states[i], action)
+    observe(rules, states, i, np.int64(states[i].turn), observation, mask)  # the type that comes from Python: compiled once
     return np.int64(states[i].status)
 
 

@@ -13,11 +13,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rs_env.bits import EMPTY, ONE, bit, store, unpack_byte, unpack_cards
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_SUITS
 from rs_env.engine import card_played
+from rs_env.jit import njit
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 from rs_env.state import RUNNING
 
@@ -129,12 +129,16 @@ class ObservationSpec(Layout):
         super().__init__(num_players, _observation_sections)
 
     def decode(self, observation: np.ndarray) -> dict[str, Any]:
-        """What the vector says, in words of the game. Seats are relative: 0 is the observer, then clockwise.
+        """What the vector, plain (int8) or scaled to 0..1 (float32), says in words of the game.
 
+        Seats are relative: 0 is the observer, then clockwise.
         ``hand``, ``dead``: sorted card ids. ``trick``: {seat: card}. ``known``, ``excluded``: for each seat 1..n-1 its sorted
         cards or suits. ``hand_sizes``: counts. ``still_in``: sorted seats. ``leader``: seat. ``led_suit``, ``trump``,
         ``barred_suit``: suit or None. ``progress``, ``totals``: percent. Raises ValueError for a wrong shape.
         """
+        observation = np.asarray(observation)
+        if observation.dtype.kind == "f" and observation.shape == (self.size,):
+            observation = np.rint(observation * self.high).astype(np.int8)
         parts = self.split(observation)
         many = {name: parts[name].reshape(self.sections[name].rows, -1) for name in ("trick", "known", "excluded")}
         one = {name: _members(parts[name]) for name in ("leader", "led_suit", "trump", "barred_suit")}

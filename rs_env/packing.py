@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rs_env.bits import store
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS
+from rs_env.jit import njit
 from rs_env.observation import WORD, encode_counts, encode_sets, observation_spec, put_card_word, put_cards_word
 
 

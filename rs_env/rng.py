@@ -12,7 +12,8 @@ import secrets
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rs_env.jit import njit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rs_env.bits import bit
 from rs_env.cards import NUM_CARDS, NUM_RANKS
+from rs_env.jit import njit
 from rs_env.state import CARDS, FACE, PLACES, RUNNING, TRUNCATED, WIN
 
 FACE_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 3, 4, 11], dtype=np.int64)
@@ -82,7 +82,7 @@ def exact(rules, total):
     a total at the target could lie below it.
     """
     unit = 2.0 * (rules.num_players - 1)
-    return np.round(total * unit) / unit if rules.scoring == PLACES else total
+    return np.floor(total * unit + 0.5) / unit if rules.scoring == PLACES else total
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,6 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numba import njit
 
 from rs_env import engine, kernels
 from rs_env.actions import IllegalActionError, action_numbers
@@ -23,6 +22,7 @@ from rs_env.baselines.tips import NUM_CHANCES, TIPS, act
 from rs_env.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS
 from rs_env.game import Game
+from rs_env.jit import njit
 from rs_env.observation import encode, observation_spec
 from rs_env.opponents import Opponents, agents_of, opponent_seed
 from rs_env.render import RENDER_MODES, check_render_mode, render

@@ -8,11 +8,11 @@ that passes can be played on without harm; whether play from a deal leads to it 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rs_env.bits import ALL_CARDS, EMPTY, bit, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, PICKUP
 from rs_env.engine import card_played, legal_actions
+from rs_env.jit import njit
 from rs_env.rules import MAX_PLAYERS, Rules
 from rs_env.state import LAST_DEALT, NO_CARD, NO_SUIT, NOBODY, RUNNING, compile_rules
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from functools import cached_property
+from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
-from numba import config, get_num_threads, njit, prange, set_num_threads
+from numba import config, get_num_threads, prange, set_num_threads, threading_layer
 
 from rs_env import engine, kernels
 from rs_env.actions import IllegalActionError, action_numbers
 from rs_env.bits import EMPTY, PICKUP_BIT, address_of, lowest, nth_member, popcount, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, action_text, members
+from rs_env.jit import njit
 from rs_env.observation import encode, observation_spec
 from rs_env.packing import encode_packed, packed_size
 from rs_env.rng import advance, below, check_seed, check_whole, game_key
@@ -26,6 +29,7 @@ from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_
 from rs_env.validation import check_states
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
+_ONE_AT_A_TIME = Lock()  # Numba's layer "workqueue" ends the process where two Python threads run parallel loops at once
 _POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 
 
@@ -242,7 +246,8 @@ class SelfPlayVectorEnv:
             return serial(*arguments)
         before = _use_threads(min(self.num_threads, _MOST_THREADS))
         try:
-            return parallel(self._bounds, *arguments)
+            with _ONE_AT_A_TIME if threading_layer() == "workqueue" else nullcontext():
+                return parallel(self._bounds, *arguments)
         finally:
             _use_threads(before)
 
@@ -254,9 +259,10 @@ class SelfPlayVectorEnv:
             raise ValueError(f"out={out!r} is not allowed: make it with new_batch()")
         for field in fields(Batch):
             ours, theirs = getattr(self._batch, field.name), getattr(out, field.name)
-            if (ours is None) != (theirs is None) or (
-                ours is not None and (theirs.shape != ours.shape or theirs.dtype != ours.dtype or not theirs.flags.carray)
-            ):
+            if ours is None and theirs is None:
+                continue
+            fits = isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray) and theirs.flags.carray
+            if not (fits and theirs.shape == ours.shape and theirs.dtype == ours.dtype):
                 raise ValueError(f"out.{field.name} does not fit: make it with new_batch()")
         return out
 

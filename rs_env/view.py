@@ -8,13 +8,14 @@ here but the seat's own hand and its legal actions is common knowledge.
 from __future__ import annotations
 
 import numpy as np
-from numba import literal_unroll, njit
+from numba import literal_unroll
 
-from rs_env.bits import EMPTY
+from rs_env.bits import EMPTY, PICKUP_BIT
 from rs_env.engine import legal_actions
+from rs_env.jit import njit
 from rs_env.rng import mix
-from rs_env.rules import Rules
-from rs_env.state import PUBLIC_FIELDS, RULES, compile_rules
+from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
+from rs_env.state import PUBLIC_FIELDS, RULES, RUNNING, compile_rules
 
 VIEW = np.dtype(
     [
@@ -52,6 +53,18 @@ def copy_public(s, view):
     """Copy the public fields of a state to a view."""
     for name in literal_unroll(_PUBLIC_NAMES):
         view[name] = s[name]
+
+
+@njit(cache=True, nogil=True)
+def first_impossible(views):
+    """Index of the first view that is not of a seat which is to act, as any game shows it to that seat; -1 where there is none."""
+    for i in range(views.shape[0]):
+        v = views[i]
+        n = v.rules.num_players
+        mine = v.seat < n and v.turn == v.seat and v.still_in >> v.seat & 1 and v.status == RUNNING
+        if not (mine and MIN_PLAYERS <= n <= MAX_PLAYERS and v.legal != EMPTY and v.legal & ~(v.hand | PICKUP_BIT) == EMPTY):
+            return i
+    return -1
 
 
 @njit

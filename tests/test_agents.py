@@ -195,6 +195,29 @@ def test_damaged_or_missing_checkpoint_is_refused(tmp_path: Path) -> None:
         agents.checkpoint.load_checkpoint(tmp_path)
 
 
+def is_held(path: Path) -> bool:
+    """Whether this process has the file mapped or open."""
+    mapped = str(path) in Path("/proc/self/maps").read_text(encoding="utf-8")
+    return mapped or any(link.is_symlink() and link.readlink() == path for link in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="asks Linux what is mapped")
+def test_checkpoint_is_let_go_after_loading(tmp_path: Path) -> None:
+    """Else Windows would not let the next one take its place."""
+    path = tmp_path / "checkpoint.safetensors"
+    config = small_config()
+    network = PolicyValueNet(3, config.network.hidden, config.network.layers)
+    agents.checkpoint.save_checkpoint(path, config, network, {"extra": torch.arange(5)}, {"iteration": 0})
+    loaded = agents.checkpoint.load_checkpoint(path)
+    assert not is_held(path)
+    path.write_bytes(bytes(path.stat().st_size))  # nor does what was loaded change with the file
+    assert torch.equal(loaded[2]["extra"], torch.arange(5))
+    with pytest.raises(ValueError, match="checkpoint") as refused:
+        agents.checkpoint.load_checkpoint(path)
+    assert refused
+    assert not is_held(path)
+
+
 def test_policy_agent_plays_by_its_checkpoint(tmp_path: Path) -> None:
     run = Run(small_config(), tmp_path)
     run.save()
@@ -281,3 +304,7 @@ def test_command_line_refuses_bad_input_in_words(arguments: list[str], said: str
     assert result.returncode == 2, output
     assert said in output.replace("\n", " ")
     assert "Traceback" not in output
+
+
+def test_seeds_of_numpy_can_be_written_to_json() -> None:
+    assert json.loads(json.dumps(TrainConfig(seed=np.int64(7)).to_dict()))["seed"] == 7  # type: ignore[arg-type]

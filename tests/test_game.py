@@ -17,6 +17,7 @@ from strategies import random_action, random_rules, random_style
 
 from rs_env.cards import PICKUP, action_text, cards_text
 from rs_env.game import Game, IllegalActionError
+from rs_env.observation import state_spec
 from rs_env.rules import Rules
 
 # Seat 1 leads in the first of these, seat 0 with clubs in the second.
@@ -348,3 +349,52 @@ def test_copies_and_pickles_play_on_by_themselves(duplicate: Callable[[Game], Ga
             assert other.turn is None or other.turn == other.states["turn"][0]
     assert game.states.tobytes() == before and other.states.tobytes() != before
     assert game.record() != other.record()
+
+
+# Buffers that compiled code writes to
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda a: a[:-1],
+        lambda a: np.zeros(len(a) + 1, np.int8),
+        lambda a: a.astype(np.int64),
+        lambda a: a.astype(np.uint8),
+        lambda a: np.zeros(2 * len(a), np.int8)[::2],
+        lambda a: np.broadcast_to(np.int8(0), a.shape),  # read-only
+        lambda a: a[None],
+        lambda a: a.tolist(),
+        lambda _: None,
+    ],
+    ids=["short", "long", "int64", "uint8", "strided", "read-only", "matrix", "list", "None"],
+)
+def test_buffers_that_do_not_fit_are_refused(spoil: Any) -> None:
+    game = Game(seed=1)
+    observation, mask = game.observation.copy(), game.action_mask.copy()
+    state = np.zeros(state_spec(4).size, np.int8)
+    with pytest.raises(ValueError, match=r"observation: .* is not allowed"):
+        game.observe_into(0, spoil(observation), mask)
+    with pytest.raises(ValueError, match=r"mask: .* is not allowed"):
+        game.observe_into(0, observation, spoil(mask))
+    with pytest.raises(ValueError, match=r"vector: .* is not allowed"):
+        game.global_state_into(spoil(state))
+
+
+@pytest.mark.parametrize("seat", [4, -1, 99, 1.0, None, True])
+def test_seats_that_do_not_exist_cannot_be_observed(seat: Any) -> None:
+    game = Game(seed=1)
+    with pytest.raises(ValueError, match="seat="):
+        game.observe_into(seat, game.observation.copy(), game.action_mask.copy())
+
+
+def test_entries_of_a_deck_that_are_no_cards_are_named() -> None:
+    for entry in (1.5, None, 77):
+        with pytest.raises(ValueError, match=f"card {entry} is not a card"):
+            Game(deck=[entry] * 32)
+
+
+def test_numbers_of_deals_never_wrap() -> None:
+    with pytest.raises(ValueError, match="first_deal=2147483646"):
+        Game("penalty", first_deal=2**31 - 2)
+    assert Game("penalty", first_deal=2**31 - 2 - 2**20).first_deal == 2**31 - 2 - 2**20

@@ -69,6 +69,7 @@ def test_scaled_observations_are_the_plain_ones_divided_by_their_bounds(rules: R
             assert scaled.observation_space(agent).contains(seen)
             assert np.array_equal(seen["observation"], by_hand(plain.observe(agent)["observation"], layout))
             assert np.array_equal(seen["action_mask"], plain.observe(agent)["action_mask"])
+            assert layout.decode(seen["observation"]) == layout.decode(plain.observe(agent)["observation"])
         assert scaled.state_space.contains(scaled.state())
         assert np.array_equal(scaled.state(), by_hand(plain.state(), state_spec(n)))
 

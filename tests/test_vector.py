@@ -251,8 +251,8 @@ def test_without_out_the_buffers_are_used_again() -> None:
 @pytest.mark.parametrize("name", [field.name for field in fields(Batch)])
 @pytest.mark.parametrize(
     "spoil",
-    [lambda a: a[:-1].copy(), lambda a: a.astype(np.float64), lambda a: np.repeat(a, 2, axis=0)[::2], lambda _: None],
-    ids=["short", "float64", "not contiguous", "missing"],
+    [lambda a: a[:-1].copy(), lambda a: a.astype(np.float64), lambda a: np.repeat(a, 2, axis=0)[::2], lambda _: None, lambda a: a.tolist()],
+    ids=["short", "float64", "not contiguous", "missing", "list"],
 )
 def test_wrong_out_is_refused_and_changes_nothing(spoil: Callable[[Any], Any], name: str, packed: bool) -> None:
     vec = SelfPlayVectorEnv(4, packed=packed)
@@ -409,7 +409,16 @@ def test_random_actions_are_written_to_out() -> None:
     assert out.tolist() == other.random_actions().tolist()
 
 
-@pytest.mark.parametrize("out", [np.zeros(3, np.int64), np.zeros(4), np.zeros((4, 1), np.int64)], ids=["short", "float", "matrix"])
+def read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    "out",
+    [np.zeros(3, np.int64), np.zeros(4), np.zeros((4, 1), np.int64), [0] * 4, np.zeros(8, np.int64)[::2], read_only(np.zeros(4, np.int64))],
+    ids=["short", "float", "matrix", "list", "strided", "read-only"],
+)
 def test_wrong_out_of_random_actions_is_refused(out: np.ndarray) -> None:
     with pytest.raises(ValueError, match="out"):
         SelfPlayVectorEnv(4).random_actions(out)

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rs_env import engine, kernels
 from rs_env.arena.agents import agent_seed
@@ -32,6 +31,7 @@ from rs_env.baselines.search import best_action, single_deal, utility
 from rs_env.baselines.tips import at_random
 from rs_env.belief import draw, new_belief, prepare
 from rs_env.bits import EMPTY, lowest, without_lowest
+from rs_env.jit import njit
 from rs_env.rng import advance, check_seed, check_whole, mix, unit
 from rs_env.rules import Rules
 from rs_env.state import RULES, RUNNING, STATE

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import signal
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -21,6 +23,7 @@ from rs_env.baselines.agent import Agent
 from rs_env.rules import Rules
 
 GAMES_AT_ONCE = 1024
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _CHUNKS_PER_PROCESS = 4  # at least, so that all have something to do to the end
 
 
@@ -74,12 +77,13 @@ class Workplace:
 
     def __enter__(self) -> Workplace:
         context = multiprocessing.get_context("spawn")  # a fork would copy the locks of Numba's threads
-        for _ in range(self._processes if self._processes > 1 else 0):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(theirs, self._arguments), daemon=True)
-            process.start()
-            theirs.close()  # so that ours ends when the process does
-            self._workers[ours] = process
+        with _one_thread_in_each():
+            for _ in range(self._processes if self._processes > 1 else 0):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_work, args=(theirs, self._arguments), daemon=True)
+                process.start()
+                theirs.close()  # so that ours ends when the process does
+                self._workers[ours] = process
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -119,6 +123,23 @@ class Workplace:
             return max(1, self._games_at_once // per_deal)
         share = -(-deals // (_CHUNKS_PER_PROCESS * self._processes)) if self._processes > 1 else deals
         return max(1, min(GAMES_AT_ONCE // per_deal, share))
+
+
+@contextmanager
+def _one_thread_in_each() -> Iterator[None]:
+    """Processes started within compute on one thread each, where the environment does not say otherwise.
+
+    As many threads in each as there are cores would wait for one another. Libraries of linear algebra, torch's and NumPy's among
+    them, read these variables once, when they are loaded. A new process may load them before it comes to any line of this module,
+    with its main module or the agents; so it has to be born with the variables.
+    """
+    added = [name for name in _THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 def _check_sendable(agent: Any, processes: int) -> None:

@@ -22,13 +22,13 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numba import njit
 
 from rs_env import engine, kernels
 from rs_env.arena.agents import build_agents
 from rs_env.baselines.agent import Agent, ask
 from rs_env.bits import bit, popcount
 from rs_env.cards import NUM_ACTIONS
+from rs_env.jit import njit
 from rs_env.rng import check_whole
 from rs_env.rules import Rules, as_rules
 from rs_env.scoring import reward

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rs_env import engine, kernels
 from rs_env.arena.agents import cheats, check_fair
 from rs_env.baselines.agent import Agent, ask
 from rs_env.bits import lowest, without_lowest
 from rs_env.cards import PICKUP
+from rs_env.jit import njit
 from rs_env.rules import Rules
 from rs_env.scoring import place, reward
 from rs_env.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules

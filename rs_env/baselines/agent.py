@@ -12,7 +12,7 @@ import numpy as np
 from rs_env.baselines.tips import act_all, policy_all
 from rs_env.cards import NUM_ACTIONS
 from rs_env.rng import check_seed
-from rs_env.view import VIEW
+from rs_env.view import VIEW, first_impossible
 
 
 class Agent(Protocol):
@@ -79,7 +79,10 @@ class RuleBasedAgent:
 
 
 def as_views(views: Any) -> np.ndarray:
-    """Views as an array of shape (B,). Raises ValueError unless they are of dtype `VIEW`, each of a seat that is to act."""
+    """Views as an array of shape (B,), as the kernels take it.
+
+    Raises ValueError unless they are of dtype `VIEW`, each of a seat that is to act, as a game shows it.
+    """
     array = np.atleast_1d(np.asarray(views))
     if array.dtype != VIEW or array.ndim != 1:
         raise ValueError(
@@ -88,7 +91,11 @@ def as_views(views: Any) -> np.ndarray:
     idle = np.flatnonzero(array["legal"] == 0)
     if len(idle):
         raise ValueError(f"views[{idle[0]}]: seat {array['seat'][idle[0]]} has no legal action, it is not its turn")
-    return np.require(array, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
+    array = np.require(array, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
+    first = first_impossible(array)
+    if first >= 0:
+        raise ValueError(f"views[{first}]: no game shows this to a seat that is to act; views come from `Game.view`")
+    return array
 
 
 def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:
@@ -106,13 +113,32 @@ def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:
     return agent
 
 
+_OWN: set[type] = {RuleBasedAgent}  # agents of this package, which neither keep views nor write to them
+
+
+def own(cls: type) -> type:
+    """Decorator of agents of this package that neither keep views nor write to them: they are spared the copies."""
+    _OWN.add(cls)
+    return cls
+
+
+def copy_for_agent(views: np.ndarray) -> np.ndarray:
+    """Views as an agent may have them: an array of its own, read-only."""
+    given = views.copy()
+    given.flags.writeable = False
+    return given
+
+
 def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
     """The agent's actions, int64 (B,), for views of seats that are to act.
 
+    The agent gets copies of the views that it cannot write to, with nothing behind them: the caller's array may be a part of one
+    that shows other seats too, and legal is what the caller says, whatever the agent does to what it was given.
     seeds: for an agent that `draws_by_seed`, what to draw from for each view, uint64 (B,).
     Raises ValueError, naming the agent, unless it gives one legal action for each.
     """
-    chosen = agent.act(views) if seeds is None else agent.act(views, seeds)  # type: ignore[call-arg]
+    given = views if type(agent) in _OWN else copy_for_agent(views)
+    chosen = agent.act(given) if seeds is None else agent.act(given, seeds)  # type: ignore[call-arg]
     actions = np.asarray(chosen)
     if actions.shape != views.shape or actions.dtype.kind not in "iu":
         raise ValueError(

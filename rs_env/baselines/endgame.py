@@ -8,10 +8,10 @@ to look deeper or at more positions than it may, it says that it does not know. 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rs_env import engine
 from rs_env.bits import EMPTY, lowest, popcount, without_lowest
+from rs_env.jit import njit
 from rs_env.state import NOBODY, RUNNING
 
 MOST_POSITIONS = 300  # looked at for each seat; a play-out costs as much as some fifty of them

@@ -12,13 +12,13 @@ and nothing is gained by going on for ever; and every action makes what comes af
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rs_env import engine
 from rs_env.baselines.endgame import PLIES, forced_winner
 from rs_env.baselines.tips import NUM_CHANCES, at_random, chances_of_state, choose
 from rs_env.belief import draw, prepare
 from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
+from rs_env.jit import njit
 from rs_env.rng import advance, below, mix, unit
 from rs_env.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
 from rs_env.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RUNNING, TRUNCATED, WIN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env.baselines.agent import as_views, seeds_for
+from rs_env.baselines.agent import as_views, own, seeds_for
 from rs_env.baselines.endgame import PLIES
 from rs_env.baselines.search import IMPOSSIBLE, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
@@ -52,6 +52,7 @@ def _possible(actions: np.ndarray) -> np.ndarray:
     return actions
 
 
+@own
 class Pimc(_Searcher):
     """Flat Monte Carlo over `worlds` sampled deals; see `rs_env.baselines.search`."""
 
@@ -77,6 +78,7 @@ class Pimc(_Searcher):
         return _possible(actions)
 
 
+@own
 class Ismcts(_Searcher):
     """Information-set Monte Carlo tree search with so many `iterations`; see `rs_env.baselines.tree`."""
 

@@ -10,11 +10,11 @@ is passed in: the hand, the legal actions, and the chances that others are void 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rs_env.belief import unseen_cards
 from rs_env.bits import EMPTY, bit, highest, lowest, nth_member, popcount, suit_set, without_lowest
 from rs_env.cards import NUM_ACTIONS, NUM_RANKS, NUM_SUITS, PICKUP
+from rs_env.jit import njit
 from rs_env.rng import advance, below, mix, unit
 from rs_env.state import NO_SUIT
 from rs_env.view import view_key

@@ -9,13 +9,13 @@ node, plays out, and adds to each node on the way the utility of the seat that m
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rs_env import engine
 from rs_env.baselines.search import UNDECIDED, best_action, play_out, utility, without_search
 from rs_env.baselines.tips import NUM_CHANCES, at_random
 from rs_env.belief import draw
 from rs_env.bits import EMPTY, bit
+from rs_env.jit import njit
 from rs_env.rng import advance, mix
 from rs_env.state import RUNNING
 from rs_env.view import view_key

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyspiel  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from numba import njit
 
 from rs_env import belief, engine, kernels
 from rs_env.arena.exact import chance_branches
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, action_text, cards_text, members, set_of
+from rs_env.jit import njit
 from rs_env.observation import observation_spec
 from rs_env.openspiel.observer import RollingStoneObserver, has_information_tensor
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS, OPTIONS, Rules, as_rules
