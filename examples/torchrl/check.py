@@ -31,9 +31,9 @@ def parallel() -> None:
     steps = env.rollout(STEPS, break_when_any_done=False)
     report("PettingZooWrapper, parallel", steps, steps["next", "player", "reward"])
 
-    observation, mask, logits, action = ("player", "observation", "observation"), ("player", "action_mask"), ("player", "logits"), env.action_key
+    observation, mask, logits = ("player", "observation", "observation"), ("player", "action_mask"), ("player", "logits")
     network = torch.nn.Sequential(torch.nn.LazyLinear(64), torch.nn.ReLU(), torch.nn.LazyLinear(53))
-    choice = ProbabilisticTensorDictModule({"logits": logits, "mask": mask}, [action], distribution_class=MaskedCategorical)
+    choice = ProbabilisticTensorDictModule({"logits": logits, "mask": mask}, [env.action_key], distribution_class=MaskedCategorical)
     policy = ProbabilisticTensorDictSequential(TensorDictModule(network, [observation], [logits]), choice)
     steps = env.rollout(STEPS, policy, break_when_any_done=False)
     report("the same with a network", steps, steps["next", "player", "reward"])
