@@ -376,6 +376,69 @@ def test_cfr_finds_an_equilibrium(plus: bool) -> None:
     assert pyspiel.nash_conv(game, openspiel.to_openspiel(tree, curve[60])) == pytest.approx(after, abs=1e-12)
 
 
+def test_information_states_are_those_of_the_strings(tree: GameTree) -> None:
+    states = dict(openspiel.information_states(tree))
+    assert sorted(states) == list(range(tree.num_sets))
+    for number, text in enumerate(openspiel.information_state_strings(tree)):
+        assert states[number].information_state_string() == text
+        assert states[number].legal_actions() == np.flatnonzero(tree.legal[number]).tolist()
+
+
+def sampled_policies() -> dict[str, Any]:
+    """Solvers of MCCFR in C++ and Python: (game, seed) -> (one iteration, average policy)."""
+    from open_spiel.python.algorithms import external_sampling_mccfr, outcome_sampling_mccfr
+
+    def in_cpp(solver: Any) -> Any:
+        return lambda game, seed: (lambda made: (made.run_iteration, made.average_policy))(solver(game, seed=seed))
+
+    def in_python(solver: Any) -> Any:
+        return lambda game, seed: (lambda made: (made.iteration, made.average_policy))(solver(game))
+
+    return {
+        "external, C++": in_cpp(pyspiel.ExternalSamplingMCCFRSolver),
+        "outcome, C++": in_cpp(pyspiel.OutcomeSamplingMCCFRSolver),
+        "external, Python": in_python(external_sampling_mccfr.ExternalSamplingSolver),
+        "outcome, Python": in_python(outcome_sampling_mccfr.OutcomeSamplingSolver),
+    }
+
+
+def walk(state: Any, policy: Any, found: dict[str, dict[int, float]]) -> np.ndarray:
+    """The expected returns of a policy from a state, by nothing but OpenSpiel's own states; what it says goes to `found`."""
+    if state.is_terminal():
+        return np.array(state.returns())
+    if state.is_chance_node():
+        branches = state.chance_outcomes()
+    else:
+        branches = list(policy.action_probabilities(state).items())
+        found[state.information_state_string()] = dict(branches)
+    return sum(probability * walk(state.child(action), policy, found) for action, probability in branches)
+
+
+@pytest.mark.parametrize("name", ["external, C++", "outcome, C++", "external, Python", "outcome, Python"])
+@pytest.mark.parametrize("rules", ["shown trump", "silent"])
+def test_policies_of_sampled_cfr_become_profiles(name: str, rules: str) -> None:
+    tree = GameTree(SMALL[rules])
+    game = openspiel.load_game(tree.rules, merge_deals=True)
+    iterate, average_policy = sampled_policies()[name](game, 3)
+    for _ in range(100):
+        iterate()
+    policy = average_policy()
+    profile = openspiel.from_openspiel(tree, policy)
+    said: dict[str, dict[int, float]] = {}
+    values = walk(game.new_initial_state(), policy, said)
+    rows = {text: dict(enumerate(row)) for text, row in zip(openspiel.information_state_strings(tree), profile, strict=True)}
+    assert said.keys() == rows.keys()
+    for text, answer in said.items():
+        assert {action: p for action, p in rows[text].items() if p} == {action: pytest.approx(p) for action, p in answer.items() if p}
+    assert tree.values(profile) == pytest.approx(values)
+    assert abs(profile - tree.uniform()).max() > 0.1  # something was learnt
+
+
+def test_a_policy_that_cannot_be_asked_is_refused() -> None:
+    with pytest.raises(TypeError, match="policy='heuristic' is not allowed: it must have OpenSpiel's method"):
+        openspiel.from_openspiel(GameTree(SMALL["silent"]), "heuristic")
+
+
 def test_a_policy_that_says_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="row 0"):
         openspiel.from_openspiel(GameTree(SMALL["two players"]), pyspiel.TabularPolicy({}))

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from rs_env.openspiel.game import NAME, RollingStoneGame, RollingStoneState, load_game
 from rs_env.openspiel.observer import RollingStoneObserver
-from rs_env.openspiel.profiles import cfr, from_openspiel, information_state_strings, to_openspiel
+from rs_env.openspiel.profiles import cfr, from_openspiel, information_state_strings, information_states, to_openspiel
 
 __all__ = [
     "NAME",
@@ -34,6 +34,7 @@ __all__ = [
     "cfr",
     "from_openspiel",
     "information_state_strings",
+    "information_states",
     "load_game",
     "to_openspiel",
 ]

@@ -340,7 +340,7 @@ class RollingStoneState(pyspiel.State):
         shown = self.deal_so_far(0)[2]
         if not game.merge_deals:
             return self._deal_piles([rng.permutation(members(hand)).tolist() for hand in hands], shown)
-        seats = [next(seat for seat, hand in enumerate(hands) if hand >> card & 1) for card in game.rules.deck]
+        seats = seats_of(game.rules.deck, hands)
         return seats if shown is None else [*seats, shown]
 
 
@@ -353,6 +353,11 @@ def _first_states(game: RollingStoneGame, dealer: int) -> np.ndarray:
     states = np.zeros(1, STATE)
     kernels.begin(game.compiled, states, 0, np.uint64(0), np.uint64(0), 0, dealer)
     return states
+
+
+def seats_of(deck: Iterable[int], hands: Sequence[int]) -> list[int]:
+    """The seat that holds each card of a deck."""
+    return [next(seat for seat, hand in enumerate(hands) if hand >> card & 1) for card in deck]
 
 
 def _shares(outcomes: Iterable[int]) -> list[tuple[int, float]]:

@@ -10,7 +10,7 @@ import pyspiel  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from rs_env.arena.exact import GameTree
 from rs_env.cards import NUM_ACTIONS
-from rs_env.openspiel.game import event, hand_text, information_text, load_game, opening
+from rs_env.openspiel.game import RollingStoneState, event, hand_text, information_text, load_game, opening, seats_of
 
 
 def information_state_strings(tree: GameTree) -> list[str]:
@@ -38,15 +38,66 @@ def to_openspiel(tree: GameTree, profile: np.ndarray) -> Any:
     return pyspiel.TabularPolicy({text: [(a, row[a]) for a in range(NUM_ACTIONS) if legal[a]] for text, row, legal in rows})
 
 
-def from_openspiel(tree: GameTree, policy: Any, texts: Sequence[str] | None = None) -> np.ndarray:
-    """The profile, float64 (I, 53), of an OpenSpiel policy (``pyspiel.Policy``) for the game of the tree's rules.
+def information_states(tree: GameTree) -> Iterator[tuple[int, RollingStoneState]]:
+    """A state of each information set of a tree: pairs of the set's number and the state, which is at its owner's turn.
 
-    texts: `information_state_strings` of the tree, if they are at hand. Raises ValueError where the policy leaves out one of them.
+    The game is `load_game` of the tree's rules with ``merge_deals=True``; its information state strings are those without.
     """
+    game = load_game(tree.rules, merge_deals=True)
+    states: list[RollingStoneState] = []
+    for start, stop in zip(tree.levels[:-1], tree.levels[1:], strict=True):
+        above = start - len(states)
+        nodes = range(start, stop)
+        states = (
+            [_state_after(states[tree.parent[node] - above], int(tree.action[node]), int(tree.outcome[node])) for node in nodes]
+            if start
+            else [_state_of_deal(game, tree, node) for node in nodes]
+        )
+        for node, state in zip(nodes, states, strict=True):
+            number = int(tree.information_set[node])
+            if number >= 0 and tree.first[number] == node:
+                yield number, state
+
+
+def _state_of_deal(game: Any, tree: GameTree, node: int) -> RollingStoneState:
+    deck, hands = tree.rules.deck, tree.dealt[tree.root[node]].tolist()
+    state = game.new_initial_state()
+    state.apply_action(int(tree.states[node]["dealer"]))
+    for seat in seats_of(deck, hands):
+        state.apply_action(seat)
+    if state.is_dealing():  # which card is shown
+        state.apply_action(int(tree.states[node]["deck"][len(deck) - 1]))
+    return state
+
+
+def _state_after(state: RollingStoneState, action: int, noticed: int) -> RollingStoneState:
+    after = state.child(action)
+    if after.is_chance_node():
+        after.apply_action(noticed)
+    return after
+
+
+def from_openspiel(tree: GameTree, policy: Any, texts: Sequence[str] | None = None) -> np.ndarray:
+    """The profile, float64 (I, 53), of a policy for OpenSpiel's game of the tree's rules, with or without merged deals.
+
+    policy: a ``pyspiel.TabularPolicy`` is asked by information state strings. Anything else is asked by states:
+    ``action_probabilities(state)`` gives a dict from actions to probabilities, as do all policies of OpenSpiel in C++ and Python,
+    those of sampled CFR (MCCFR), which know no strings, among them.
+    texts: `information_state_strings` of the tree, if they are at hand; only tables need them.
+    Raises TypeError for what has no such method, ValueError where an answer is no distribution over the legal actions, which
+    includes tables that leave an information set out.
+    """
+    if not callable(getattr(policy, "action_probabilities", None)):
+        raise TypeError(f"policy={policy!r} is not allowed: it must have OpenSpiel's method action_probabilities(state)")
+    questions: Iterable[tuple[int, Any]]
+    if isinstance(policy, pyspiel.TabularPolicy):
+        questions = enumerate(information_state_strings(tree) if texts is None else texts)
+    else:
+        questions = information_states(tree)
     profile = np.zeros(tree.legal.shape)
-    for row, text in zip(profile, information_state_strings(tree) if texts is None else texts, strict=True):
-        for action, probability in policy.action_probabilities(text).items():
-            row[action] = probability
+    for number, question in questions:
+        for action, probability in policy.action_probabilities(question).items():
+            profile[number, action] = probability
     return tree.check_profile(profile)
 
 
@@ -65,4 +116,4 @@ def cfr(tree: GameTree, checkpoints: Iterable[int], plus: bool = True) -> Iterat
         while done < checkpoint:
             solver.evaluate_and_update_policy()
             done += 1
-        yield done, from_openspiel(tree, solver.average_policy(), texts)
+        yield done, from_openspiel(tree, solver.tabular_average_policy(), texts)
