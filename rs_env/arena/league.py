@@ -13,7 +13,7 @@ import numpy as np
 
 from rs_env.arena.agents import cheats, fair_baselines
 from rs_env.arena.crew import Crew, Workplace
-from rs_env.arena.folder import Folder, Played, Settings, nothing_played, read_folder
+from rs_env.arena.folder import Folder, Played, Settings, nothing_played, open_folder, read_folder
 from rs_env.arena.games import UNITS
 from rs_env.arena.ratings import Ratings, rate
 from rs_env.arena.statistics import Difference, by_deal, differences, ratios, share_bounds, widths
@@ -69,7 +69,9 @@ class League:
 
     @property
     def games(self) -> np.ndarray:
-        """The games of the main table, of dtype `rs_env.arena.games.games_dtype`."""
+        """The games of the main table, of dtype `rs_env.arena.games.games_dtype`. Raises ValueError where there is none yet."""
+        if self.settings.table not in self.played.games:
+            raise ValueError("no deal has been played to its end yet")
         return self.played.games[self.settings.table]
 
     @property
@@ -207,17 +209,15 @@ def compare(
     how: How,
 ) -> League:
     """The comparison of `league` at any kind of table."""
-    check_whole("deals", deals, 2, _MOST)
-    check_whole("matrix_deals", matrix_deals, 0, _MOST)
+    deals, matrix_deals = check_whole("deals", deals, 2, _MOST), check_whole("matrix_deals", matrix_deals, 0, _MOST)
     if precision is not None and (not isinstance(precision, int | float) or not 0 < precision < 1):
         raise ValueError(f"precision={precision!r} is not allowed: precision must be a number between 0 and 1, or None")
     crew = Crew(agents, as_rules(rules), check_seed(seed), how.fair, how.out is not None)
     open_eyed = tuple(map(cheats, crew.agents))
     settings = Settings(tuple(crew.names), open_eyed, crew.rules, crew.seed, table, deals, matrix_deals, precision)
     workplace = Workplace(crew, agents, how.processes, how.games_at_once)
-    folder = None if how.out is None else Folder(how.out, settings, how.resume)
-    played = nothing_played(settings) if folder is None else folder.past
-    with workplace, _bar(how.progress) as show:
+    with open_folder(how.out, settings, how.resume) as folder, workplace, _bar(how.progress) as show:
+        played = nothing_played(settings) if folder is None else folder.past
         for part in settings.parts:
             played = _play_part(part, played, workplace, folder, show)
     return League(played)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,12 +139,18 @@ def facts(league: League) -> dict[str, str]:
 
 def markdown(league: League) -> str:
     """All tables as Markdown."""
-    parts = ["# Arena\n", "\n".join(f"- {name}: {value}" for name, value in facts(league).items()) + "\n"]
+    parts = ["# Arena\n", "\n".join(f"- {name}: {_escaped(value)}" for name, value in facts(league).items()) + "\n"]
     for table in tables(league):
         rule = ["---"] * table.labels + ["---:"] * (len(table.headings) - table.labels)
-        lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (table.headings, rule, *table.rows)]
+        lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in (table.headings, rule, *table.rows)]
         parts.append(f"## {table.title}\n\n" + "\n".join(lines) + f"\n\n{table.note}\n")
     return "\n".join(parts)
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is, in one line: agents' names are anybody's, and HTML in them would be obeyed."""
+    plain = html.escape(" ".join(text.split()), quote=False)
+    return re.sub(r"([\\`*\[\]|])", r"\\\1", plain)
 
 
 def rich_tables(league: League) -> Sequence[rich.table.Table]:
