@@ -62,6 +62,8 @@ def main(command: Command) -> None:
     """Load, play, print."""
     from agents.checkpoint import load_checkpoint
 
+    if not command.opponents:
+        raise ValueError("opponents: none are not allowed: there must be at least one, such as random")
     config, network, _, _ = load_checkpoint(command.checkpoint)
     agent = PolicyAgent(network, config.rules.num_players, command.checkpoint.name, command.temperature)
     opponents = [opponent_named(opponent, command.temperature) for opponent in command.opponents]
@@ -80,7 +82,7 @@ def opponent_named(name: str, temperature: float) -> Agent:
 if __name__ == "__main__":
     try:
         main(tyro.cli(Command, prog="python -m agents.evaluate"))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
