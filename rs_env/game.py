@@ -339,7 +339,7 @@ def _check_deck(rules: Rules, deck: Deck) -> list[int]:
     try:
         cards = parse_cards(deck)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"deck={deck!r} is not allowed: {error}") from None
+        raise ValueError(f"deck: {error}; given was {deck!r}") from None
     if sorted(cards) != list(rules.deck):
         missing, surplus = cards_text(sorted(set(rules.deck) - set(cards))), cards_text(sorted(set(cards) - set(rules.deck)))
         raise ValueError(

@@ -71,7 +71,7 @@ class RollingStoneVectorEnv(VectorEnv):
         autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
         **rule_overrides: Any,
     ) -> None:
-        self.num_envs = check_whole("num_envs", num_envs, 1, 1 << 31)
+        self.num_envs = check_whole("num_envs", num_envs, 1, (1 << 31) - 1)
         self.rules = rules_of_call(RollingStoneVectorEnv, rules, num_players, rule_overrides)
         check_learner(self.rules, learner_seat, illegal_action)
         self.render_mode = check_render_mode(render_mode)
