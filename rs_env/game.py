@@ -238,6 +238,11 @@ class Game:
         return self._deals_done.item()
 
     @property
+    def given_decks(self) -> int:
+        """How many decks were given instead of shuffled."""
+        return len(self._given_decks)
+
+    @property
     def next_deal(self) -> int:
         """Number of the deck after those of this game, for ``first_deal`` of a next one."""
         return self.states["deal"].item() + 1

@@ -7,6 +7,7 @@
 | ``seed``, ``index``, ``first_deal`` | where the chance comes from: game `index` of the seed, from that deck on |
 | ``dealer`` | seat of the first dealer |
 | ``decks`` | for each deal its deck as text, in dealing order |
+| ``given`` | how many of these, the first ones, were given and not shuffled; missing where all are |
 | ``actions`` | for each deal its actions as text, separated by spaces |
 | ``over``, ``truncated``, ``out``, ``scores``, ``rewards`` | where it stands; checked by a replay |
 """
@@ -20,6 +21,7 @@ from typing import Any
 
 from rs_env.cards import action_text, cards_text
 from rs_env.game import Game
+from rs_env.rng import check_whole
 from rs_env.rules import Rules
 
 FORMAT = "rs_env.record/1"
@@ -37,6 +39,7 @@ def record_of(game: Game) -> dict[str, Any]:
         "first_deal": game.first_deal,
         "dealer": game.first_dealer,
         "decks": [cards_text(deck) for deck in game.decks],
+        **({"given": game.given_decks} if game.given_decks < len(game.decks) else {}),
         "actions": [" ".join(action_text(action) for _, action in deal) for deal in game.history],
         **_result(game),
     }
@@ -70,11 +73,15 @@ def replay(record: dict[str, Any] | str) -> Game:
     for key in ("seed", "dealer"):
         if record[key] is None:
             raise ValueError(f"{key}=None is not allowed: a record names it")
-    decks = record["decks"] if rules.target is not None else record["decks"][0]
+    given = check_whole("given", record.get("given", len(record["decks"])), 0, len(record["decks"]))
+    decks = record["decks"][:given] or None
     game = Game(rules, record["seed"], decks, record["dealer"], index=record["index"], first_deal=record["first_deal"])
     for number, deal in enumerate(record["actions"]):
         if number != game.deals_done or game.is_over:
             raise ValueError(f"actions[{number}]: the deal before it does not lead to this one")
+        dealt = cards_text(game.decks[number])
+        if number < len(record["decks"]) and number >= given and record["decks"][number] != dealt:
+            raise ValueError(f"decks[{number}]={record['decks'][number]!r} is not what seed, index and first_deal deal: {dealt!r}")
         for position, action in enumerate(deal.split()):
             try:
                 game.play(action)

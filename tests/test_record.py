@@ -227,3 +227,36 @@ def test_deals_of_a_match_must_follow_one_another(actions: list[str]) -> None:
     assert record["actions"] == ["Qc Ac", ""]
     with pytest.raises(ValueError, match=r"actions|scores"):
         replay({**record, "actions": actions})
+
+
+# Where the decks come from
+
+
+@pytest.mark.parametrize("key", ["seed", "index", "first_deal"])
+@pytest.mark.parametrize("rules", ["rolling_stone", "penalty"])
+def test_a_record_of_shuffled_decks_names_where_they_come_from(rules: str, key: str) -> None:
+    game = Game(rules, seed=5, index=2, first_deal=3, max_actions=20)
+    while not game.is_over and game.deals_done < 3:
+        game.play(game.legal_actions()[0])
+    record = game.record()
+    assert record["given"] == 0
+    assert replay(record).states.tobytes() == game.states.tobytes()
+    with pytest.raises(ValueError, match=r"decks\[0\]=.* is not what seed, index and first_deal deal"):
+        replay({**record, key: record[key] + 1})
+
+
+def test_given_decks_are_those_of_the_record_and_later_ones_are_shuffled() -> None:
+    deck = Game(seed=77).decks[0]
+    game = Game("penalty", seed=5, deck=[deck], max_actions=15)
+    while game.deals_done < 2:
+        game.play(game.legal_actions()[0])
+    record = game.record()
+    assert record["given"] == 1
+    assert replay(record).states.tobytes() == game.states.tobytes()
+    with pytest.raises(ValueError, match=r"decks\[1\]"):
+        replay({**record, "seed": 6})
+    for given in (-1, 4, 1.0, "1", None):
+        with pytest.raises(ValueError, match="given="):
+            replay({**record, "given": given})
+    del record["given"]  # as it was once written: all decks count as given
+    assert replay(record).decks == game.decks

@@ -73,7 +73,7 @@ def _credit(rules: Rules, outcomes: Outcomes) -> np.ndarray:
 
 def lines_of(rules: Rules, seed: int, table: str, names: Sequence[str], games: np.ndarray, outcomes: Outcomes) -> list[str]:
     """The games as lines of JSON; `names` are those of the players."""
-    head = {"format": FORMAT, "rules": rules.to_dict(), "seed": seed, "first_deal": 0, "over": True}
+    head = {"format": FORMAT, "rules": rules.to_dict(), "seed": seed, "first_deal": 0, "given": 0, "over": True}
     compiled, deck = compile_rules(rules), cache(partial(_deck, rules, seed))
     worth = np.zeros((2, rules.num_players))
     lines = []
