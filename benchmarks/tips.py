@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Sequence
 
 from rs_env import Rules
-from rs_env.arena import duel
+from rs_env.arena import Duel, duel
 from rs_env.baselines.agent import RuleBasedAgent
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
@@ -25,10 +25,16 @@ VARIANTS = {"ruff": "trump", "silent": "silent"}
 
 
 def measured(tips: dict[str, float], presets: Sequence[str], deals: int) -> list[str]:
-    """Win shares of a player with these tips, in percent, with 95 % intervals."""
+    """Win shares of a player with these tips, in percent, with 95 % intervals, and the share of capped games where there were any."""
     player = RuleBasedAgent("tips", weights_of(**tips))
     results = [duel(player, "random", Rules.preset(preset, num_players=4), deals=deals) for preset in presets]
-    return [f"{100 * result.win_share:.1f} ± {100 * result.interval:.1f}" for result in results]
+    return [cell(result) for result in results]
+
+
+def cell(result: Duel) -> str:
+    """A win share with its interval, and how many games were capped if any were."""
+    capped = f" ({100 * result.capped:.2g} capped)" if result.capped else ""
+    return f"{100 * result.win_share:.1f} ± {100 * result.interval:.1f}{capped}"
 
 
 def row(*cells: str) -> None:

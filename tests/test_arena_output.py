@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -45,13 +46,13 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(AGENTS, "réné", Named)
 
 
-@pytest.fixture
+@contextmanager
 def closed_pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Standard output whose reader has gone."""
+    """Standard output whose reader has gone; not a fixture, since pytest sets the output anew between setup and test."""
     reader, writer = os.pipe()
     os.close(reader)
-    with os.fdopen(writer, "w", encoding="utf-8") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
+    with os.fdopen(writer, "w", encoding="utf-8") as stream, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", stream)
         yield
 
 
@@ -75,10 +76,19 @@ def test_every_terminal_gets_text(command: str, encoding: str, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.usefixtures("closed_pipe")
-def test_reports_are_written_though_nobody_reads_the_output(command: str, tmp_path: Path) -> None:
-    assert main([*COMMANDS[command], "--out", str(tmp_path)]) == 0
+def test_reports_are_written_though_nobody_reads_the_output(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closed_pipe(monkeypatch):
+        assert main([*COMMANDS[command], "--out", str(tmp_path)]) == 0
+        assert main(["report", str(tmp_path)]) == 0
     assert reports_in(tmp_path)
+
+
+def test_help_may_be_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closed_pipe(monkeypatch):
+        try:
+            main(["league", "--help"])
+        except SystemExit as end:
+            assert end.code in (0, None)
 
 
 def test_errors_with_any_letters_are_told_on_any_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

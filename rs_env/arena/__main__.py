@@ -159,7 +159,13 @@ Command = Annotated[League | Duel | BestResponse | Report, tyro.conf.OmitSubcomm
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; its exit status."""
     with terminal():
-        command: Any = tyro.cli(Command, prog="python -m rs_env.arena", description=__doc__.splitlines()[0], args=arguments)
+        command = tyro.cli(Command, prog="python -m rs_env.arena", description=__doc__.splitlines()[0], args=arguments)
+        return run(command)
+    return 0  # the help was cut short
+
+
+def run(command: Any) -> int:
+    """Play, write, print; the exit status."""
     try:
         comparison, result = command.run()
         written = write_report(comparison, command.out) if command.out else []
@@ -167,8 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
         with terminal():
             show(comparison, result, written)
     except (ValueError, OSError) as error:
-        with terminal():
-            print(f"error: {error}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         kept = f": what was played is in {command.out}, --resume goes on" if command.out else ""

@@ -19,7 +19,7 @@ DUEL_TABLES = ("one", "rest", "half")
 class Duel:
     """How `agent` did on its seats against `opponent` on all others; the same deals at all seatings.
 
-    win_share: games won / games, for each seat of the agent; a capped game is won by who was out before, else by nobody.
+    win_share: games won / games, for each seat of the agent; a capped game is won by a player who was out before, else by nobody.
     bounds: ends of its 95 % interval, within 0..1, from the means per deal: see `rs_env.arena.statistics.share_bounds`.
     share, share_bounds: the same, with a game that nobody won counted as 1/n for each seat, so that equal players have 1/n.
     interval, share_interval: how far the further end of each interval is from its share. deals: how many were played.

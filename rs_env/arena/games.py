@@ -47,7 +47,7 @@ def games_dtype(n: int) -> np.dtype[np.void]:
     """Records of finished games of n players.
 
     Fields of shape (n,), an entry for each seat: `seating`, the players by number; `credit`, who won, in 840ths (`UNITS`): the
-    first player out, in a match who has the best total, equals sharing it, and where nobody has won every seat gets an n-th;
+    first player out, in a match the one with the best total, equals sharing it, and where nobody has won every seat gets an n-th;
     `rewards`, `places`, `cards`, `pickups` and `decisions` of `rs_env.arena.Outcomes`. Of the game: `deal`, the index of its
     decks; `winner`, `actions` and `truncated` of `Outcomes`.
     """

@@ -42,7 +42,7 @@ def tables(league: League) -> list[Table]:
 
 
 def labels_of(league: League) -> list[str]:
-    """The players as tables name them: who cheats is marked, and the second of two of one name numbered."""
+    """The players as tables name them: one that cheats is marked, and the second of two of one name numbered."""
     labels: list[str] = []
     for number, (name, cheats) in enumerate(zip(league.agents, league.settings.cheats, strict=True)):
         before = league.agents[:number].count(name)

@@ -32,7 +32,7 @@ def ratios(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
     sums, counts: (D, k), of each deal. Where a player plays the same number of games on every deal, the values are the means
     per deal; else they are the ratio's linear approximation, whose spread gives its error (W. G. Cochran, *Sampling
-    Techniques*, 3rd edition, chapter 6). NaN for who has not played.
+    Techniques*, 3rd edition, chapter 6). NaN for a player who has not played.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = sums.sum(0) / counts.sum(0)

@@ -20,13 +20,23 @@ def terminal() -> Iterator[None]:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=_ERRORS)
     try:
-        yield
-        sys.stdout.flush()
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads any more. Python flushes what is left when it exits, which must go somewhere.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        _discard_output()
+    except SystemExit as error:  # as rich ends a program whose output nobody reads
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        _discard_output()
+
+
+def _discard_output() -> None:
+    """Python flushes what is left when it exits, which must go somewhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
