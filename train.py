@@ -9,11 +9,15 @@ python train.py --resume runs/first                        # go on where a run w
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while libraries are loaded ends the process without a traceback
 
 import tyro
 from rich.console import Console
@@ -54,32 +58,34 @@ def parse(arguments: list[str]) -> Command:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command line; returns the exit status: 0, 2 for bad input, 130 for an interruption."""
-    console = Console()
+    """Run the command line; returns the exit status: 0, 2 for bad input and what else fails, 130 for an interruption."""
+    console, kept = Console(), ""
     try:
         command = parse(arguments)
         from agents.run import Run  # PyTorch is loaded only for a command that is valid
 
         folder = command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S")
         run = Run.resume(command.resume) if command.resume is not None else Run(command.settings, folder)
+        console.print(f"run folder: {run.folder}", markup=False)
+        kept = f"; go on with: {sys.executable} train.py --resume {run.folder}"
+        if run.complete:
+            console.print("the run is complete: evaluating it again")
+        if not run.train(console):
+            raise KeyboardInterrupt
+        kept = "; the trained agent is saved, python -m agents.evaluate measures it"
+        run.evaluate(console)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        print(f"error: not enough memory: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
-        return 130
-    console.print(f"run folder: {run.folder}", markup=False)
-    if run.complete:
-        console.print("the run is complete: evaluating it again")
-    if not run.train(console):
-        console.print(f"interrupted and saved; go on with: {sys.executable} train.py --resume {run.folder}", markup=False, soft_wrap=True)
-        return 130
-    try:
-        run.evaluate(console)
-    except KeyboardInterrupt:
-        console.print("interrupted; the trained agent is saved, python -m agents.evaluate measures it", markup=False)
+        console.print(f"interrupted{kept}", markup=False, soft_wrap=True)
         return 130
     return 0
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

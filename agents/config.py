@@ -13,6 +13,8 @@ from rs_env.baselines import make_agent
 from rs_env.rng import check_whole
 from rs_env.rules import Rules, as_rules
 
+_MOST = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class NetworkConfig:
@@ -59,7 +61,7 @@ class PPOConfig:
 
     def __post_init__(self) -> None:
         for name in ("num_envs", "steps", "epochs", "minibatch"):
-            _check(f"ppo.{name}", getattr(self, name), getattr(self, name) >= 1, "at least 1")
+            _check(f"ppo.{name}", getattr(self, name), 1 <= getattr(self, name) <= _MOST, f"from 1 to {_MOST}")
         _check("ppo.minibatch", self.minibatch, self.minibatch >= 2, "at least 2, since advantages are normalised within it")
         _check("ppo.steps", self.steps, self.num_envs * self.steps >= 2, "such that an iteration has at least 2 decisions")
         for name in ("learning_rate", "clip", "max_grad_norm"):
@@ -86,18 +88,18 @@ class EvaluationConfig:
     """1 samples from the policy as it was learnt, below 1 prefers its likelier actions more."""
 
     def __post_init__(self) -> None:
-        _check("evaluation.deals", self.deals, self.deals >= 2, "at least 2")
+        _check("evaluation.deals", self.deals, 2 <= self.deals <= _MOST, f"from 2 to {_MOST}")
         _check(
             "evaluation.deals_on_the_way",
             self.deals_on_the_way,
-            self.deals_on_the_way == 0 or self.deals_on_the_way >= 2,
-            "0 or at least 2",
+            self.deals_on_the_way == 0 or 2 <= self.deals_on_the_way <= _MOST,
+            f"0, or from 2 to {_MOST}",
         )
-        _check("evaluation.temperature", self.temperature, 0 <= self.temperature < math.inf, "finite and at least 0")
+        _check("evaluation.temperature", self.temperature, is_temperature(self.temperature), TEMPERATURES)
         _check("evaluation.opponents", self.opponents, len(self.opponents) > 0, "a list of at least one agent's name")
         for opponent in self.opponents:
             make_agent(opponent)  # refuses what it does not know, before anything is trained
-        _check("evaluation.every", self.every, self.every >= 1, "at least 1")
+        _check("evaluation.every", self.every, 1 <= self.every <= _MOST, f"from 1 to {_MOST}")
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,10 @@ class TrainConfig:
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
-        _check("total_decisions", self.total_decisions, self.total_decisions >= 1, "at least 1")
+        _check("total_decisions", self.total_decisions, 1 <= self.total_decisions <= 2**62, "from 1 to 2**62")
         object.__setattr__(self, "seed", check_whole("seed", self.seed, 0, 2**63 - 1))  # a plain int, as JSON needs it
         _check("threads", self.threads, 1 <= self.threads <= 1024, "from 1 to 1024")
-        _check("checkpoint_every", self.checkpoint_every, self.checkpoint_every >= 1, "at least 1")
+        _check("checkpoint_every", self.checkpoint_every, 1 <= self.checkpoint_every <= _MOST, f"from 1 to {_MOST}")
 
     @property
     def iterations(self) -> int:
@@ -147,6 +149,14 @@ class TrainConfig:
         parts = {"network": NetworkConfig, "ppo": PPOConfig, "evaluation": EvaluationConfig}
         made = {name: _build(part, f"{name}.", values.pop(name, {})) for name, part in parts.items()}
         return _build(cls, "", {**values, **made, "rules": as_rules(rules.pop("preset", "rolling_stone"), **rules)})
+
+
+TEMPERATURES = "0, or finite and at least 0.001"
+
+
+def is_temperature(value: float) -> bool:
+    """Whether logits can be divided by this (0 stands for the likeliest action): by less, differences of float32 overflow."""
+    return value == 0 or 0.001 <= value < math.inf
 
 
 def load_config(path: str | Path) -> TrainConfig:

@@ -17,6 +17,8 @@ from rich.table import Table
 
 from agents.policy import PolicyAgent
 from rs_env.arena import Duel, duel
+from rs_env.arena.statistics import few_deals
+from rs_env.arena.terminal import terminal
 from rs_env.baselines import AGENTS, make_agent
 from rs_env.baselines.agent import Agent, as_agent
 from rs_env.rules import Rules
@@ -30,7 +32,8 @@ def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals
 def table_of(duels: Sequence[Duel]) -> Table:
     """Duels as a table with win shares, their 95 % intervals and the capped share."""
     parity = duels[0].parity
-    table = Table(title=f"{duels[0].agent} against {round(1 / parity) - 1} of each (parity {parity:.1%})")
+    title = f"{duels[0].agent} against {round(1 / parity) - 1} of each (parity {parity:.1%}{few_deals(duels[0].deals)})"
+    table = Table(title=title)
     for heading in ("opponents", "games", "win share", "95 % interval", "capped", "actions per game"):
         table.add_column(heading, justify="left" if heading == "opponents" else "right")
     for d in duels:
@@ -59,10 +62,14 @@ def main(command: Command) -> None:
     """Load, play, print."""
     from agents.checkpoint import load_checkpoint
 
+    if not command.opponents:
+        raise ValueError("opponents: none are not allowed: there must be at least one, such as random")
     config, network, _, _ = load_checkpoint(command.checkpoint)
     agent = PolicyAgent(network, config.rules.num_players, command.checkpoint.name, command.temperature)
     opponents = [opponent_named(opponent, command.temperature) for opponent in command.opponents]
-    Console().print(table_of(evaluate(agent, opponents, config.rules, command.deals, command.seed)))
+    duels = evaluate(agent, opponents, config.rules, command.deals, command.seed)
+    with terminal():
+        Console().print(table_of(duels))
 
 
 def opponent_named(name: str, temperature: float) -> Agent:
@@ -75,7 +82,7 @@ def opponent_named(name: str, temperature: float) -> Agent:
 if __name__ == "__main__":
     try:
         main(tyro.cli(Command, prog="python -m agents.evaluate"))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

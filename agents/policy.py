@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from agents.checkpoint import load_checkpoint
+from agents.config import TEMPERATURES, is_temperature
 from agents.networks import PolicyValueNet
 from rs_env.baselines.agent import as_views, seeds_for
 from rs_env.bits import address_of, unpack_actions
@@ -26,8 +27,8 @@ class PolicyAgent:
     """
 
     def __init__(self, network: PolicyValueNet, num_players: int, name: str = "policy", temperature: float = 0.5) -> None:
-        if not 0 <= temperature < np.inf:
-            raise ValueError(f"temperature={temperature!r} is not allowed: it must be a finite number, at least 0")
+        if not is_temperature(temperature):
+            raise ValueError(f"temperature={temperature!r} is not allowed: it must be {TEMPERATURES}")
         self.name = name
         self.network = network
         self.temperature = temperature

@@ -45,16 +45,27 @@ class PPO:
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything beside the network that the next iteration depends on."""
-        games = torch.from_numpy(self.env.states.view(np.uint8).reshape(self.env.num_envs, -1).copy())
-        return {"games": games, "generator": self.generator.get_state(), **optimizer_tensors(self.optimizer)}
+        return {"games": self._games(), "generator": self.generator.get_state(), **optimizer_tensors(self.optimizer)}
 
     def restore(self, network: PolicyValueNet, tensors: dict[str, Tensor], iteration: int) -> None:
-        """Go on after `iteration` iterations of the run that these were saved from."""
+        """Go on after `iteration` iterations of the run that these were saved from. Raises ValueError for tensors that do not fit."""
+        for name, like in (("generator", self.generator.get_state()), ("games", self._games())):
+            found = tensors.get(name)
+            if found is None or found.shape != like.shape or found.dtype != like.dtype:
+                told = "missing" if found is None else f"{found.dtype} of shape {tuple(found.shape)}"
+                raise ValueError(f"{name}: {told}, it must be {like.dtype} of shape {tuple(like.shape)}")
         self.network.load_state_dict(network.state_dict())
-        load_optimizer_tensors(self.optimizer, tensors)
+        load_optimizer_tensors(self.optimizer, tensors, stepped=iteration > 0)
         self.generator.set_state(tensors["generator"])
         self.batch = self.env.restore(tensors["games"].numpy().reshape(-1).view(STATE))
         self.iteration = iteration
+
+    def is_finite(self) -> bool:
+        """Whether all weights are finite: those of a network that has diverged are not."""
+        return all(bool(torch.isfinite(value).all()) for value in self.network.parameters())
+
+    def _games(self) -> Tensor:
+        return torch.from_numpy(self.env.states.view(np.uint8).reshape(self.env.num_envs, -1).copy())
 
     # One iteration
 

@@ -3,22 +3,29 @@
 | file | holds |
 |---|---|
 | ``config.json`` | all settings |
-| ``checkpoint.safetensors`` | the newest checkpoint |
+| ``checkpoint.safetensors`` | the newest checkpoint, from which the run goes on |
+| ``best.safetensors`` | that with the highest win share on the way, where games are played on the way |
 | ``metrics.jsonl`` | one line for each iteration |
 | ``events.out.tfevents.*`` | the same for TensorBoard |
 | ``evaluation.json`` | win shares at the end |
+| ``.lock`` | held by the process that trains |
+
+A process may end at any moment, also while it writes: every file is whole, and `Run.resume` goes on from the newest checkpoint, as if
+nothing had happened. What has been written after it is written again.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 from rich.console import Console
@@ -32,45 +39,88 @@ from agents.policy import PolicyAgent
 from agents.ppo import PPO
 from rs_env.arena import Duel
 from rs_env.baselines.agent import Agent
+from rs_env.files import only_process_in, write_whole
 
+CONFIG, METRICS, EVALUATION, BEST = "config.json", "metrics.jsonl", "evaluation.json", "best.safetensors"
+_PARTS = (CONFIG, FILE_NAME, BEST, METRICS, EVALUATION, "events.out.tfevents.*")  # of a run
+_WIN_SHARE = "evaluation/win_share_random"
 EVALUATION_SEED = 1_000_000  # far from the seeds of training, so that no deal was seen before
 
 
+class DivergedError(ValueError):
+    """Training has led to numbers that are not finite. The last good checkpoint was kept."""
+
+
 class Run:
-    """A run in `folder`, new or, with `Run.resume`, continued."""
+    """A run in `folder`, new or, with `Run.resume`, continued.
+
+    Raises ValueError for a folder that holds anything of a run, and where another process trains there.
+    """
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
-        if (folder / FILE_NAME).exists():
-            raise ValueError(f"{folder} holds a run already: give another folder, or continue that run with --resume {folder}")
         self.folder, self.learner, self.seconds = folder, self._new_learner(config), 0.0
+        self._best = -1.0
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.json").write_text(json.dumps(config.to_dict(), indent=2) + "\n", encoding="utf-8")
+        with only_process_in(folder, "training"):
+            found = sorted(path.name for part in _PARTS for path in folder.glob(part))
+            if found:
+                raise ValueError(
+                    f"{folder} holds a run already ({', '.join(found)}): give another folder, or continue that run with --resume {folder}"
+                )
+            for name, text in {**self._own_files(), CONFIG: json.dumps(config.to_dict(), indent=2) + "\n"}.items():
+                write_whole(folder / name, text)
+            self.save()
 
     @classmethod
     def resume(cls, folder: Path) -> Self:
-        """The run whose checkpoint lies in `folder`, as it was when that was saved. Raises ValueError where there is none that fits."""
+        """The run in `folder`, as it was when its checkpoint was saved. Raises ValueError where there is none that fits."""
         if not folder.is_dir():
             raise ValueError(f"{folder} is no folder of a run")
-        config, network, tensors, progress = load_checkpoint(folder)
         run = cls.__new__(cls)
+        run.folder, run.seconds, run._best = folder, 0.0, -1.0
+        if not (folder / FILE_NAME).exists() and (folder / CONFIG).exists():  # it was stopped as it began
+            run.learner = run._new_learner(_read_config(folder / CONFIG))
+            run.save()
+            return run
+        config, network, tensors, progress = load_checkpoint(folder)
         try:
-            run.folder, run.seconds = folder, float(progress["seconds"])
+            run.seconds, run._best = float(progress["seconds"]), float(progress["best"])
             run.learner = run._new_learner(config)
             run.learner.restore(network, tensors, progress["iteration"])
         except (KeyError, TypeError, RuntimeError, ValueError) as error:
             raise ValueError(f"checkpoint in {folder} does not continue a run: {error}") from None
-        run._forget_later_metrics()
+        run._saved = _stamp(folder / FILE_NAME)
         return run
 
     def _new_learner(self, config: TrainConfig) -> PPO:
         return PPO(config)
 
+    def _own_files(self) -> dict[str, str]:
+        """Further files that a new run starts with, by name."""
+        return {}
+
     def _forget_later_metrics(self) -> None:
-        """Drop the lines of iterations that were played after the checkpoint and will be played again."""
-        path = self.folder / "metrics.jsonl"
-        if path.exists():
-            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-            path.write_text("".join(lines[: self.learner.iteration]), encoding="utf-8")
+        """Drop the lines of iterations after the checkpoint, which will be played again, and what an interruption left of a line.
+
+        Raises ValueError, naming the line, where an earlier line is not as it was written.
+        """
+        path = self.folder / METRICS
+        if not path.exists():
+            return
+        kept: list[str] = []
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
+            try:
+                iteration = json.loads(line)["iteration"]
+            except (ValueError, KeyError, TypeError, RecursionError):
+                iteration = None
+            if len(kept) == self.learner.iteration:
+                break
+            if iteration != number or not line.endswith("\n"):
+                raise ValueError(f"{path}, line {number}: it is not that of iteration {number}; restore the file, or delete it")
+            kept.append(line)
+        if len(kept) != len(lines):
+            write_whole(path, "".join(kept))
 
     @property
     def config(self) -> TrainConfig:
@@ -84,52 +134,91 @@ class Run:
 
     def agent(self) -> PolicyAgent:
         """The network as it is now, as a player."""
-        return PolicyAgent(self.learner.network, self.config.rules.num_players, self.folder.name, self.config.evaluation.temperature)
+        return PolicyAgent(self.learner.network, self.config.rules.num_players, "trained", self.config.evaluation.temperature)
 
-    def save(self) -> None:
+    def save(self, name: str = FILE_NAME) -> None:
         """Write the checkpoint."""
-        progress = {"iteration": self.learner.iteration, "iterations": self.config.iterations, "seconds": self.seconds}
-        save_checkpoint(self.folder / FILE_NAME, self.config, self.learner.network, self.learner.tensors(), progress)
+        progress = {
+            "iteration": self.learner.iteration,
+            "iterations": self.config.iterations,
+            "seconds": self.seconds,
+            "best": self._best,
+        }
+        save_checkpoint(self.folder / name, self.config, self.learner.network, self.learner.tensors(), progress)
+        if name == FILE_NAME:
+            self._saved = _stamp(self.folder / name)
 
     def train(self, console: Console) -> bool:
-        """Train to the end; False where Ctrl-C stopped it, with all progress saved."""
+        """Train to the end; False where Ctrl-C stopped it, with all progress saved.
+
+        Raises ValueError where another process trains in the folder or has done so meanwhile, and DivergedError.
+        """
         torch.set_num_threads(self.config.threads)
+        with only_process_in(self.folder, "training"):
+            if _stamp(self.folder / FILE_NAME) != self._saved:
+                raise ValueError(f"{self.folder}: another process has gone on with this run meanwhile; resume it again")
+            if not self.complete:
+                self._rehearse()
+            self._forget_later_metrics()
+            return self._train(console)
+
+    def _rehearse(self) -> None:
+        """Play what will be played at the end on two deals: what fails should fail now."""
+        evaluate(self.agent(), self.opponents(), self.config.rules, 2, EVALUATION_SEED)
+
+    def _train(self, console: Console) -> bool:
         learner, total, win_share = self.learner, self.config.iterations, None
         per_iteration = self.config.ppo.num_envs * self.config.ppo.steps
         with (
             _interruption() as interrupted,
-            SummaryWriter(self.folder, purge_step=learner.iteration * per_iteration) as board,
-            (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as metrics_file,
+            # What was written of later steps than the checkpoint's is purged: from the one after it on.
+            SummaryWriter(self.folder, purge_step=learner.iteration * per_iteration + 1) as board,
+            (self.folder / METRICS).open("a", encoding="utf-8") as metrics_file,
             _progress_bar(console) as bar,
         ):
             task = bar.add_task("training", total=total, completed=learner.iteration, speed="", win="")
             while learner.iteration < total and not interrupted:
                 begin = time.perf_counter()
                 metrics = learner.iterate()
+                self._check_finite(metrics)
                 speed = per_iteration / (time.perf_counter() - begin)
                 metrics["charts/SPS"] = speed
                 metrics |= self._evaluate_on_the_way()
-                win_share = metrics.get("evaluation/win_share_random", win_share)
+                win_share = metrics.get(_WIN_SHARE, win_share)
                 self.seconds += time.perf_counter() - begin
                 step = learner.iteration * per_iteration
                 for name, value in metrics.items():
                     board.add_scalar(name, value, step)
                 line = {"iteration": learner.iteration, "decisions": step, "seconds": round(self.seconds, 3), **metrics}
-                metrics_file.write(json.dumps(line) + "\n")
+                metrics_file.write(json.dumps(line, allow_nan=False) + "\n")
                 metrics_file.flush()
+                if metrics.get(_WIN_SHARE, -1.0) > self._best:
+                    self._best = metrics[_WIN_SHARE]
+                    self.save(BEST)
                 if learner.iteration % self.config.checkpoint_every == 0:
+                    board.flush()  # before the checkpoint: what is written of earlier steps is not written again
                     self.save()
                 shown = "" if win_share is None else f"{win_share:.0%} v random"
                 bar.update(task, completed=learner.iteration, speed=f"{speed / 1000:.1f}k/s", win=shown)
+            board.flush()
         self.save()
         return self.complete
+
+    def _check_finite(self, metrics: dict[str, float]) -> None:
+        """Raise DivergedError, with the last good checkpoint kept, where a metric or a weight of the network is not finite."""
+        wrong = [name for name, value in metrics.items() if not math.isfinite(value)]
+        if wrong or not self.learner.is_finite():
+            raise DivergedError(
+                f"iteration {self.learner.iteration}: {', '.join(wrong) or 'the weights'} not finite, training has diverged; the last good"
+                f" checkpoint is kept in {self.folder}. Train anew with smaller steps, such as a smaller ppo.learning_rate"
+            )
 
     def _evaluate_on_the_way(self) -> dict[str, float]:
         evaluation = self.config.evaluation
         if evaluation.deals_on_the_way == 0 or self.learner.iteration % evaluation.every:
             return {}
         (result,) = evaluate(self.agent(), ["random"], self.config.rules, evaluation.deals_on_the_way, EVALUATION_SEED)
-        return {"evaluation/win_share_random": result.win_share, "evaluation/capped_random": result.capped}
+        return {_WIN_SHARE: result.win_share, "evaluation/capped_random": result.capped}
 
     def opponents(self) -> Sequence[str | Agent]:
         """Against whom the run is evaluated at the end."""
@@ -139,10 +228,25 @@ class Run:
         """Play against `opponents`, print the table, write it to ``evaluation.json``, and return it."""
         evaluation = self.config.evaluation
         duels = evaluate(self.agent(), self.opponents(), self.config.rules, evaluation.deals, EVALUATION_SEED)
-        text = json.dumps([dataclasses.asdict(d) for d in duels], indent=2)
-        (self.folder / "evaluation.json").write_text(text + "\n", encoding="utf-8")
+        write_whole(self.folder / EVALUATION, json.dumps([dataclasses.asdict(d) for d in duels], indent=2) + "\n")
         console.print(table_of(duels))
         return duels
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What tells one version of a file from another; None where there is none."""
+    if not path.exists():
+        return None
+    found = path.stat()
+    return found.st_mtime_ns, found.st_ino
+
+
+def _read_config(path: Path) -> TrainConfig:
+    try:
+        values: Any = json.loads(path.read_text(encoding="utf-8"))
+        return TrainConfig.from_dict(values)
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _progress_bar(console: Console) -> Progress:
@@ -152,8 +256,14 @@ def _progress_bar(console: Console) -> Progress:
 
 @contextmanager
 def _interruption() -> Iterator[list[int]]:
-    """A list that fills when Ctrl-C or a termination signal comes, so that the iteration can end; a second one ends at once."""
+    """A list that fills when Ctrl-C or a termination signal comes, so that the iteration can end; a second one ends at once.
+
+    Python lets the main thread alone receive signals: in any other thread the list stays empty.
+    """
     received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
 
     def note(number: int, frame: object) -> None:
         if received:

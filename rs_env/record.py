@@ -100,13 +100,13 @@ def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> None:
 
 
 def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
-    """The records of a file of JSON lines. Raises ValueError, naming the line, for what is not JSON."""
-    with Path(path).open(encoding="utf-8") as file:
+    """The records of a file of JSON lines. Raises ValueError, naming file and line, for what is not JSON in UTF-8."""
+    with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                record = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+                record = json.loads(line.decode())
+            except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from None
             if not isinstance(record, dict):
-                raise ValueError(f"{path}, line {number}: not a JSON object but {line.strip()[:40]!r}")
+                raise ValueError(f"{path}, line {number}: not a JSON object but {line.decode().strip()[:40]!r}")
             yield record

@@ -182,7 +182,8 @@ def test_checkpoint_that_does_not_fit_is_refused(tmp_path: Path, change: dict[st
     path = tmp_path / "checkpoint.safetensors"
     with safe_open(path, "pt") as file:
         metadata, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a dict
-    save_file(tensors, path, {**metadata, **change})
+    changed = {**metadata, **change}
+    save_file(tensors, path, changed | {"digest": agents.checkpoint.digest_of(changed, tensors)})
     with pytest.raises(ValueError, match=said):
         agents.checkpoint.load_checkpoint(tmp_path)
 

@@ -14,6 +14,7 @@ from strategies import preset_rules
 from rs_env import Game, Rules, make_agent
 from rs_env.arena import duel, play_games
 from rs_env.arena.agents import agent_seed
+from rs_env.arena.statistics import share_bounds
 from rs_env.baselines import AGENTS
 from rs_env.view import VIEW
 
@@ -178,7 +179,7 @@ def test_duel_counts_as_a_count_by_hand() -> None:
     outcomes = play_games(rules, [Lowest(), heuristic], np.where(np.arange(3) == seats[:, None], 0, 1), 4, indices)
     wins = np.array([winner == seat for winner, seat in zip(outcomes.winner, seats, strict=True)]).reshape(20, 3)
     assert result.win_share == pytest.approx(wins.sum() / 60)
-    assert result.interval == pytest.approx(1.96 * np.std(wins.sum(axis=1) / 3, ddof=1) / 20**0.5, rel=1e-4)
+    assert result.bounds == pytest.approx(share_bounds(np.array(wins.mean()), wins.mean(1)).tolist())
     assert result.capped == pytest.approx(np.mean(outcomes.truncated))
     assert result.actions == pytest.approx(np.mean(outcomes.actions))
 

@@ -6,9 +6,12 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 import rs_env
 from rs_env.rules import OPTIONS, PRESETS
@@ -70,10 +73,27 @@ def test_rules_page_names_every_option_and_preset() -> None:
     assert not [name for name in (*OPTIONS, *PRESETS) if f"`{name}" not in page and f"{name}=" not in page]
 
 
-def test_requirements_have_no_pins_or_upper_bounds() -> None:
-    import tomllib
-
+def requirements() -> dict[str, list[str]]:
+    """What is required, by extra; the package's own under "package"."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"].values()
-    for requirement in [*project["dependencies"], *(r for extra in extras for r in extra), project["requires-python"]]:
-        assert not re.search(r"==|<|~=", requirement), requirement
+    return {"package": project["dependencies"], **project["optional-dependencies"]}
+
+
+def test_requirements_are_floors_without_upper_bounds() -> None:
+    """`noxfile.py` makes pins of them for the session that runs with the oldest of everything."""
+    for requirement in (r for listed in requirements().values() for r in listed):
+        assert re.fullmatch(r"[a-z_-]+>=\d+(\.\d+)*", requirement), requirement
+
+
+def test_a_package_has_the_same_floor_wherever_it_is_required() -> None:
+    floors: dict[str, set[str]] = {}
+    for requirement in (r for listed in requirements().values() for r in listed):
+        name, floor = requirement.split(">=")
+        floors.setdefault(name, set()).add(floor)
+    assert not [name for name, different in floors.items() if len(different) > 1]
+
+
+def test_what_is_installed_is_not_older_than_the_floors() -> None:
+    for requirement in requirements()["package"]:
+        name, floor = requirement.split(">=")
+        assert Version(version(name)) >= Version(floor), requirement

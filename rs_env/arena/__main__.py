@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ from rs_env.arena.league import How
 from rs_env.arena.league import League as Comparison
 from rs_env.arena.league import league as play_league
 from rs_env.arena.report import rich_tables, write_report
+from rs_env.arena.terminal import terminal
 from rs_env.rules import Rules, as_rules
 
 
@@ -78,10 +80,10 @@ class League(_Common):
     matrix_deals: int = 0
     """Deals on which each agent also plays on one seat against copies of each agent on all others."""
 
-    def run(self) -> Comparison:
+    def run(self) -> tuple[Comparison, str]:
         """Play."""
         how = self.how()
-        return play_league(
+        comparison = play_league(
             self.agents or None,
             self.rule_set(),
             self.deals,
@@ -90,6 +92,7 @@ class League(_Common):
             precision=self.precision,
             **vars(how),
         )
+        return comparison, ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,11 +106,10 @@ class Duel(_Common):
     table: str = "one"
     """Seats of the agent: one, rest (all but one) or half."""
 
-    def run(self) -> Comparison:
-        """Play and say the result in one line."""
+    def run(self) -> tuple[Comparison, str]:
+        """Play; the result in one line."""
         comparison = play_duel(self.agent, self.opponent, self.rule_set(), self.deals, self.seed, self.table, self.precision, self.how())
-        print(duel_of(comparison))
-        return comparison
+        return comparison, str(duel_of(comparison))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,13 +133,12 @@ class BestResponse(_Common):
     noise: float = 0.5
     """Of the search: share of random actions there."""
 
-    def run(self) -> Comparison:
-        """Play and say the result."""
+    def run(self) -> tuple[Comparison, str]:
+        """Play; the result in words."""
         search: dict[str, Any] = {"worlds": self.worlds, "cap": self.cap, "default": self.default, "noise": self.noise}
         how, where = self.how(), (self.rule_set(), self.deals, self.seed)
         result, comparison = play_best_response(self.agent, *where, self.responders, self.selection_deals, self.precision, how, **search)
-        print(result)
-        return comparison
+        return comparison, str(result)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,9 +148,9 @@ class Report:
     out: tyro.conf.Positional[Path]
     """Folder of a league or a duel."""
 
-    def run(self) -> Comparison:
+    def run(self) -> tuple[Comparison, str]:
         """Read."""
-        return Comparison.read(self.out)
+        return Comparison.read(self.out), ""
 
 
 Command = Annotated[League | Duel | BestResponse | Report, tyro.conf.OmitSubcommandPrefixes]
@@ -157,12 +158,17 @@ Command = Annotated[League | Duel | BestResponse | Report, tyro.conf.OmitSubcomm
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; its exit status."""
-    command: Any = tyro.cli(Command, prog="python -m rs_env.arena", description=__doc__.splitlines()[0], args=arguments)
+    with terminal():
+        command: Any = tyro.cli(Command, prog="python -m rs_env.arena", description=__doc__.splitlines()[0], args=arguments)
     try:
-        comparison = command.run()
-        show(comparison, command.out)
+        comparison, result = command.run()
+        written = write_report(comparison, command.out) if command.out else []
+        # Last, since games and reports must not be lost with a terminal that is gone or cannot show them.
+        with terminal():
+            show(comparison, result, written)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        with terminal():
+            print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         kept = f": what was played is in {command.out}, --resume goes on" if command.out else ""
@@ -171,14 +177,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def show(comparison: Comparison, folder: Path | None) -> None:
-    """Print the tables, and write them to the folder if there is one."""
+def show(comparison: Comparison, result: str, written: Sequence[Path]) -> None:
+    """Print the result in words, if there is one, the tables, and where the reports are."""
+    if result:
+        print(result)
     console = Console()
     if not console.is_terminal:
-        console = Console(width=180)
+        console = Console(width=400)  # a file or another program: no table need be folded
     for table in rich_tables(comparison):
         console.print(table)
-    for path in write_report(comparison, folder) if folder else ():
+    for path in written:
         print(f"written to {path}")
 
 

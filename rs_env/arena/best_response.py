@@ -25,6 +25,7 @@ from rs_env import engine, kernels
 from rs_env.arena.agents import agent_seed
 from rs_env.arena.duel import Duel, duel_of, play_duel
 from rs_env.arena.league import How, League
+from rs_env.arena.statistics import few_deals
 from rs_env.baselines import make_agent
 from rs_env.baselines.agent import Agent, as_agent, as_views, ask
 from rs_env.baselines.search import best_action, single_deal, utility
@@ -61,8 +62,13 @@ class BestResponse:
         return self.duel.share
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """Ends of the share's 95 % interval."""
+        return self.duel.share_bounds
+
+    @property
     def interval(self) -> float:
-        """Half width of the share's 95 % interval."""
+        """How far the further of them is from the share."""
         return self.duel.share_interval
 
     @property
@@ -78,14 +84,19 @@ class BestResponse:
     def __str__(self) -> str:
         d = self.duel
         text = (
-            f"best response found to {d.opponent}: {d.agent} has a share of {self.share:.1%} ± {self.interval:.1%},"
-            f" {100 * self.excess:+.1f} points from parity ({self.parity:.1%}); {d.games} games, {d.capped:.1%} capped"
+            f"best response found to {d.opponent}: {d.agent} has a share of {_share(d)},"
+            f" {100 * self.excess:+.1f} points from parity ({self.parity:.1%}); {d.games} games, {d.capped:.1%} capped{few_deals(d.deals)}"
         )
         if self.candidates:
             games = self.candidates[0].games
             text += f"\nchosen of {len(self.candidates)} responders on other deals ({games} games each):"
-            text += "".join(f"\n  {c.agent}: {c.share:.1%} ± {c.share_interval:.1%}" for c in self.candidates)
+            text += "".join(f"\n  {c.agent}: {_share(c)}" for c in self.candidates)
         return text + "\na lower bound: a better response may exist"
+
+
+def _share(duel: Duel) -> str:
+    low, high = duel.share_bounds
+    return f"{duel.share:.1%} ({low:.1%} .. {high:.1%})"
 
 
 def best_response(

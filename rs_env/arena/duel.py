@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rs_env.arena.league import How, League, compare
-from rs_env.arena.statistics import by_deal, half_widths, ratios
+from rs_env.arena.statistics import by_deal, few_deals, ratios, share_bounds
 from rs_env.baselines.agent import Agent
 from rs_env.rules import Rules
 
@@ -20,8 +20,9 @@ class Duel:
     """How `agent` did on its seats against `opponent` on all others; the same deals at all seatings.
 
     win_share: games won / games, for each seat of the agent; a capped game is won by who was out before, else by nobody.
-    interval: half width of its 95 % interval, from the means per deal (normal approximation).
-    share, share_interval: the same, with a game that nobody won counted as 1/n for each seat, so that equal players have 1/n.
+    bounds: ends of its 95 % interval, within 0..1, from the means per deal: see `rs_env.arena.statistics.share_bounds`.
+    share, share_bounds: the same, with a game that nobody won counted as 1/n for each seat, so that equal players have 1/n.
+    interval, share_interval: how far the further end of each interval is from its share. deals: how many were played.
     capped: share of games that were truncated. actions: mean number of actions per game. parity: 1/n.
     place, cards, pickups, reward: means of the agent, see `Standing`. milliseconds: for each of its decisions.
     """
@@ -29,13 +30,14 @@ class Duel:
     agent: str
     opponent: str
     games: int
+    deals: int
     win_share: float
-    interval: float
+    bounds: tuple[float, float]
     capped: float
     actions: float
     parity: float
     share: float
-    share_interval: float
+    share_bounds: tuple[float, float]
     place: float
     cards: float
     pickups: float
@@ -44,9 +46,16 @@ class Duel:
     milliseconds: float = field(default=0.0, compare=False)
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """The 95 % interval of the win share, within 0..1."""
-        return max(0.0, self.win_share - self.interval), min(1.0, self.win_share + self.interval)
+    def interval(self) -> float:
+        """The longer side of the win share's 95 % interval."""
+        low, high = self.bounds
+        return max(high - self.win_share, self.win_share - low)
+
+    @property
+    def share_interval(self) -> float:
+        """The longer side of the share's 95 % interval."""
+        low, high = self.share_bounds
+        return max(high - self.share, self.share - low)
 
     def __str__(self) -> str:
         low, high = self.bounds
@@ -54,7 +63,7 @@ class Duel:
         against = {"one": f"against {n - 1} x", "rest": f"on {n - 1} seats against", "half": "on half of the seats against"}[self.table]
         return (
             f"{self.agent} {against} {self.opponent}: {self.win_share:.1%} ({low:.1%} .. {high:.1%}),"
-            f" parity {self.parity:.1%}, {self.games} games, {self.capped:.1%} capped"
+            f" parity {self.parity:.1%}, {self.games} games, {self.capped:.1%} capped{few_deals(self.deals)}"
         )
 
 
@@ -95,17 +104,20 @@ def duel_of(league: League) -> Duel:
     won = (seats & (games["winner"][:, None] == np.arange(n))).sum(1)
     one = np.zeros(len(games), np.int64)
     win_share, values = ratios(by_deal(games["deal"], one, won, 1), by_deal(games["deal"], one, seats.sum(1), 1))
+    copies = agent.agent == opponent.agent and not games["truncated"].any()
+    low, high = share_bounds(win_share, values, copies)[:, 0].tolist()
     return Duel(
         agent=agent.agent,
         opponent=opponent.agent,
         games=len(games),
+        deals=len(values),
         win_share=float(win_share[0]),
-        interval=float(half_widths(values)[0]),
+        bounds=(low, high),
         capped=float(games["truncated"].mean()),
         actions=float(games["actions"].mean()),
         parity=1 / n,
         share=agent.share,
-        share_interval=agent.interval,
+        share_bounds=agent.bounds,
         place=agent.place,
         cards=agent.cards,
         pickups=agent.pickups,

@@ -5,25 +5,31 @@
 | ``run.json`` | what is compared, how, with which versions, and the time that decisions took |
 | ``games.jsonl`` | every game, one a line, in the order of the deals; see `rs_env.arena.games` |
 | ``report.md``, ``report.html`` | the tables, see `rs_env.arena.report` |
+| ``.lock`` | held by the process that plays |
+
+Every file is whole at any moment. Of the games, the last deals may be there in part after a crash: they are not read, and whoever goes
+on with the run plays them again.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rs_env.arena.games import games_of_records
-from rs_env.arena.seating import games_per_deal
-from rs_env.record import read_records
+from rs_env.arena.games import game_of_line
+from rs_env.arena.seating import games_per_deal, seatings
+from rs_env.files import only_process_in, write_whole
 from rs_env.rules import Rules
 
-FORMAT = "rs_env.arena/1"
+FORMAT = "rs_env.arena/2"
+RUN, GAMES = "run.json", "games.jsonl"
 _SAME = ("agents", "rules", "seed", "table")  # what a run must have in common with the one that it continues
 
 
@@ -85,34 +91,19 @@ def versions() -> dict[str, str]:
 
 
 class Folder:
-    """Where a run is written to. A new one, or with `resume` the one whose complete deals are kept.
+    """Where a run is written to: made by `open_folder`."""
 
-    Raises ValueError where a folder holds a run and is not to be resumed, or holds another one.
-    """
-
-    def __init__(self, path: str | Path, settings: Settings, resume: bool) -> None:
-        self.path = Path(path)
-        self._games = self.path / "games.jsonl"
-        self.past = nothing_played(settings)
-        if (self.path / "run.json").exists():
-            if not resume:
-                raise ValueError(f"out={str(path)!r} is not allowed: it holds a run; give another folder, or resume it")
-            before = read_settings(self.path)
-            for name in _SAME:
-                if getattr(before, name) != getattr(settings, name):
-                    raise ValueError(
-                        f"{name}={getattr(settings, name)!r} is not allowed: the run in {path} has {name}={getattr(before, name)!r}"
-                    )
-            drop_incomplete(self._games, settings)
-            self.past = replace(read_folder(self.path), settings=settings, about=versions())
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._games.touch()
-        self.save(self.past)
+    def __init__(self, path: Path, past: Played) -> None:
+        self.path, self.past = path, past
+        self.save(past)
+        (path / GAMES).touch()
 
     def add(self, lines: list[str]) -> None:
-        """Write games to the end of the file."""
-        with self._games.open("a", encoding="utf-8") as file:
+        """Write games to the end of the file, so that they survive a power cut."""
+        with (self.path / GAMES).open("a", encoding="utf-8") as file:
             file.write("".join(lines))
+            file.flush()
+            os.fsync(file.fileno())
 
     def save(self, played: Played) -> None:
         """Write the settings and times, at once: an interruption leaves the old file or the new one."""
@@ -121,9 +112,41 @@ class Folder:
         }
         times = {"seconds": played.seconds.tolist(), "asked": played.asked.tolist()}
         text = json.dumps({"format": FORMAT, **settings, **times, "about": played.about}, indent=2)
-        draft = self.path / "run.json.new"
-        draft.write_text(text + "\n", encoding="utf-8")
-        draft.replace(self.path / "run.json")
+        write_whole(self.path / RUN, text + "\n")
+
+
+@contextmanager
+def open_folder(path: str | Path | None, settings: Settings, resume: bool) -> Iterator[Folder | None]:
+    """The folder to write to, held for this process alone: a new one, or with `resume` the one whose complete deals are kept.
+
+    None for None. Raises ValueError where a folder holds anything of a run and is not to be resumed, where it holds another run,
+    and where another process plays there.
+    """
+    if path is None:
+        yield None
+        return
+    if not str(path):
+        raise ValueError("out='' is not allowed: it must name a folder")
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_process_in(folder, "a comparison"):
+        found = [name for name in (RUN, GAMES) if (folder / name).exists()]
+        if found and not resume:
+            raise ValueError(f"out={str(path)!r} is not allowed: it holds a run ({', '.join(found)}); give another folder, or resume it")
+        yield Folder(folder, _past(folder, settings) if found else nothing_played(settings))
+
+
+def _past(folder: Path, settings: Settings) -> Played:
+    """What was played, of a run that is to go on with these settings; cuts off what an interruption has left of a deal."""
+    run = _read_run(folder)
+    before = _settings_of(run, folder)
+    for name in _SAME:
+        if getattr(before, name) != getattr(settings, name):
+            raise ValueError(f"{name}={getattr(settings, name)!r} is not allowed: the run in {folder} has {name}={getattr(before, name)!r}")
+    games, end = read_games(folder / GAMES, settings)
+    if (folder / GAMES).exists():
+        os.truncate(folder / GAMES, end)
+    return Played(settings, games, *_times_of(run, settings, folder), versions())
 
 
 def nothing_played(settings: Settings) -> Played:
@@ -132,53 +155,84 @@ def nothing_played(settings: Settings) -> Played:
     return Played(settings, {}, np.zeros(k), np.zeros(k, np.int64), versions())
 
 
-def _read_run(path: Path) -> dict[str, Any]:
+def _read_run(folder: Path) -> dict[str, Any]:
     try:
-        run = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
         if run["format"] != FORMAT:
             raise ValueError(f"format={run['format']!r} is not allowed: this version reads {FORMAT!r}")
         return run
-    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is no folder of a comparison ({error})") from None
+    except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{folder} is no folder of a comparison ({error})") from None
 
 
-def read_settings(path: str | Path) -> Settings:
-    """The settings of a folder. Raises ValueError where there are none."""
-    run = _read_run(Path(path))
+def _settings_of(run: dict[str, Any], folder: Path) -> Settings:
     try:
         values = {field.name: run[field.name] for field in fields(Settings)}
-        rules = Rules.from_dict(values["rules"])
-        return Settings(**{**values, "agents": tuple(values["agents"]), "cheats": tuple(values["cheats"]), "rules": rules})
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path}/run.json is not as it was written ({error!r})") from None
+        rules, agents, cheats = Rules.from_dict(values["rules"]), tuple(values["agents"]), tuple(values["cheats"])
+        if len(agents) < 2 or len(cheats) != len(agents) or not all(isinstance(name, str) for name in agents):
+            raise ValueError(f"agents={agents!r}, cheats={cheats!r}")
+        settings = Settings(**{**values, "agents": agents, "cheats": cheats, "rules": rules})
+        for table in settings.parts:
+            settings.games_per_deal(table)
+        return settings
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder / RUN} is not as it was written ({error!r})") from None
+
+
+def _times_of(run: dict[str, Any], settings: Settings, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds and decisions asked of each player, (k,)."""
+    k = len(settings.agents)
+    try:
+        seconds, asked = np.array(run["seconds"], np.float64), np.array(run["asked"], np.int64)
+        if seconds.shape != (k,) or asked.shape != (k,) or not (np.isfinite(seconds).all() and (seconds >= 0).all() and (asked >= 0).all()):
+            raise ValueError("seconds and asked must be a number for each agent")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{folder / RUN} is not as it was written ({error!r})") from None
+    return seconds, asked
 
 
 def read_folder(path: str | Path) -> Played:
-    """All that a folder holds. Raises ValueError, naming the line, for games that are no part of it."""
-    path, settings, run = Path(path), read_settings(path), _read_run(Path(path))
-    games = games_of_records(read_records(path / "games.jsonl"), settings.rules.num_players, len(settings.agents))
-    return Played(settings, games, np.array(run["seconds"]), np.array(run["asked"], np.int64), run["about"])
+    """All complete deals that a folder holds. Raises ValueError, naming file and line, for what is not as it was written."""
+    folder = Path(path)
+    run = _read_run(folder)
+    settings = _settings_of(run, folder)
+    games, _ = read_games(folder / GAMES, settings)
+    about = run.get("about")
+    if not isinstance(about, dict):
+        raise ValueError(f"{folder / RUN} is not as it was written (about={about!r})")
+    return Played(settings, games, *_times_of(run, settings, folder), about)
 
 
-def drop_incomplete(games: Path, settings: Settings) -> None:
-    """Cut off the last deal of a file where an interruption has left only some of its games or half a line.
+def read_games(path: Path, settings: Settings) -> tuple[dict[str, np.ndarray], int]:
+    """The games of all complete deals by kind of table, and the number of bytes that their lines take up.
 
-    Raises ValueError, with nothing cut, for a line that is wrong and not the last.
+    Each table's deals come in order, each with its seatings in order, so that a line which is missing, there twice, moved or of
+    another run is noticed. Raises ValueError, naming the line, for it, and for a wrong one; what an interruption has left of a deal at
+    the end of the file is not read.
     """
-    counts: Counter[tuple[str, int]] = Counter()
+    k, n = len(settings.agents), settings.rules.num_players
+    complete: dict[str, list[np.void]] = {}
+    open_deal: list[np.void] = []  # games of the deal that is being read
+    expected = np.zeros((0, n), np.int64)  # its seatings
     end = position = 0
-    with games.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            position += len(line)
-            try:
-                record = json.loads(line)
-                deal = record["arena"]["table"], record["index"]
-                expected = settings.games_per_deal(deal[0])
-            except (ValueError, KeyError, TypeError) as error:
-                if file.readline():
-                    raise ValueError(f"{games}, line {number} is no game of this arena ({error!r})") from None
-                break
-            counts[deal] += 1
-            if line.endswith(b"\n") and counts[deal] == expected:
-                end = position
-    os.truncate(games, end)
+    content = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    for number, line in enumerate(content, 1):
+        position += len(line)
+        if number == len(content) and not line.endswith(b"\n"):
+            break
+        try:
+            table, game = game_of_line(line.decode(), settings.rules, k)
+            if not open_deal:
+                done = complete.setdefault(table, [])
+                deal = int(done[-1]["deal"]) + 1 if done else 0
+                expected, open_table = seatings(table, k, n, settings.seed, deal), table
+            if table != open_table or game["deal"] != deal or (game["seating"] != expected[len(open_deal)]).any():
+                seating = expected[len(open_deal)].tolist()
+                raise ValueError(f"it is out of place: here must be deal {deal} of the table {open_table!r} with the seating {seating}")
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
+        open_deal.append(game)
+        if len(open_deal) == len(expected):
+            done += open_deal
+            open_deal, end = [], position
+    return {table: np.stack(games) for table, games in complete.items() if games}, end

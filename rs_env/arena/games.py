@@ -1,15 +1,16 @@
 """The games of a comparison as one array of records, and as JSON lines that `rs_env.replay` plays again.
 
-A line is a record of `rs_env.record` with one key more, ``arena``: the kind of table, the players by name, and the fields of
-`games_dtype` that the record does not have.
+A line is a record of `rs_env.record` with two keys more. ``arena``: the kind of table, the players by name, and the fields of
+`games_dtype` that the record does not have. ``digest``, always the last: SHA-256 of the line before it, 16 hexadecimal digits of
+it, so that a line which is not as it was written is not believed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,7 @@ _FIELDS: dict[str, tuple[type, bool]] = {  # name: type, and whether there is on
     "truncated": (np.bool_, False),
 }
 _IN_RECORD = {"deal": "index", "rewards": "rewards", "truncated": "truncated"}  # fields that a record has, and their names there
+_DIGEST = ',"digest":"'
 _TEXTS = [action_text(action) for action in range(NUM_ACTIONS)]
 
 
@@ -90,8 +92,13 @@ def lines_of(rules: Rules, seed: int, table: str, names: Sequence[str], games: n
             "scores": worth[0].tolist(),
             "arena": {"table": table, "players": [names[player % len(names)] for player in values["seating"]], **values},
         }
-        lines.append(json.dumps(record, separators=(",", ":")) + "\n")
+        body = json.dumps(record, separators=(",", ":"))[:-1]
+        lines.append(f'{body}{_DIGEST}{_digest_of(body)}"}}\n')
     return lines
+
+
+def _digest_of(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
 def _actions_by_deal(log: np.ndarray) -> list[str]:
@@ -112,17 +119,22 @@ def _deck(rules: Rules, seed: int, index: int, deal: int) -> tuple[int, str]:
     return int(state["dealer"][0]), cards_text(state["deck"][0, : len(rules.deck)].tolist())
 
 
-def games_of_records(records: Iterable[dict[str, Any]], n: int, players: int) -> dict[str, np.ndarray]:
-    """The games of n seats in records between `players` players, by kind of table. Raises ValueError, naming the line, for others."""
-    dtype = games_dtype(n)
-    rows: dict[str, list[np.ndarray]] = {table: [] for table in TABLES}
-    for number, record in enumerate(records, 1):
-        try:
-            arena = record["arena"]
-            row = np.array(tuple(record[_IN_RECORD[name]] if name in _IN_RECORD else arena[name] for name in _FIELDS), dtype)
-            if not 0 <= row["seating"].min() <= row["seating"].max() < 2 * players:
-                raise ValueError(f"seating={row['seating'].tolist()}")
-            rows[arena["table"]].append(row)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"line {number} is no game of this arena ({error!r})") from None
-    return {table: np.stack(games) for table, games in rows.items() if games}
+def game_of_line(line: str, rules: Rules, players: int) -> tuple[str, np.void]:
+    """The kind of table and the game of a line, between `players` players. Raises ValueError, with the reason, for any other line."""
+    body, found, tail = line.rpartition(_DIGEST)
+    if not found or tail != f'{_digest_of(body)}"}}\n':
+        raise ValueError("it is not as it was written")
+    try:
+        record = json.loads(line)
+        arena = record["arena"]
+        values = tuple(record[_IN_RECORD[name]] if name in _IN_RECORD else arena[name] for name in _FIELDS)
+        game: np.void = np.array([values], games_dtype(rules.num_players))[0]
+        table = arena["table"]
+        if record["rules"] != rules.to_dict() or table not in TABLES:
+            raise ValueError("it is of other rules or an unknown kind of table")
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"it is no game of this arena ({error!r})") from None
+    seating, credit = game["seating"], game["credit"]
+    if not 0 <= seating.min() <= seating.max() < 2 * players or not 0 <= credit.min() <= credit.sum() <= UNITS:
+        raise ValueError(f"it is no game of this arena (seating={seating.tolist()}, credit={credit.tolist()})")
+    return table, game

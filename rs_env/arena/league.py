@@ -13,10 +13,10 @@ import numpy as np
 
 from rs_env.arena.agents import cheats, fair_baselines
 from rs_env.arena.crew import Crew, Workplace
-from rs_env.arena.folder import Folder, Played, Settings, nothing_played, read_folder
+from rs_env.arena.folder import Folder, Played, Settings, nothing_played, open_folder, read_folder
 from rs_env.arena.games import UNITS
 from rs_env.arena.ratings import Ratings, rate
-from rs_env.arena.statistics import Difference, by_deal, differences, half_widths, ratios
+from rs_env.arena.statistics import Difference, by_deal, differences, ratios, share_bounds, widths
 from rs_env.baselines.agent import Agent
 from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, as_rules
@@ -30,14 +30,16 @@ class Standing:
     """How one player of a table did; all numbers are means over the seats it played, a game at one seat being one.
 
     share: wins, where a game that nobody won counts 1/n for each of its n seats, so that the shares of all seats add up to one.
-    interval: half width of its 95 % interval, from deals. win_share: games won / games. capped: share of truncated games.
-    place: 1 is best. cards: left in hand at the end. pickups: a game. reward: of the rule set. milliseconds: a decision.
+    bounds: ends of its 95 % interval, see `rs_env.arena.statistics.share_bounds`. interval: how far the further one is away.
+    win_share: games won / games. capped: share of truncated games. place: 1 is best. cards: left in hand at the end.
+    pickups: a game. reward: of the rule set. milliseconds: a decision.
     """
 
     agent: str
     cheats: bool
     games: int
     share: float
+    bounds: tuple[float, float]
     interval: float
     win_share: float
     capped: float
@@ -67,7 +69,9 @@ class League:
 
     @property
     def games(self) -> np.ndarray:
-        """The games of the main table, of dtype `rs_env.arena.games.games_dtype`."""
+        """The games of the main table, of dtype `rs_env.arena.games.games_dtype`. Raises ValueError where there is none yet."""
+        if self.settings.table not in self.played.games:
+            raise ValueError("no deal has been played to its end yet")
         return self.played.games[self.settings.table]
 
     @property
@@ -94,10 +98,15 @@ class League:
         won = games["winner"][:, None] == np.arange(seats.shape[1])
         columns = [mean(values) for values in (won, games["truncated"])]
         columns += [mean(games[field]) for field in ("places", "cards", "pickups", "rewards")]
-        share, values = _shares(games, k)
+        share, bounds = _bounded_shares(games, self.settings)
         milliseconds = 1000 * self.played.seconds / np.maximum(self.played.asked, 1)
-        rows = zip(self.agents, self.settings.cheats, counts, share, half_widths(values), *columns, milliseconds, strict=True)
-        return [Standing(name, cheat, int(count), *map(float, numbers)) for name, cheat, count, *numbers in rows]
+        low, high = bounds.tolist()
+        rows = zip(share, zip(low, high, strict=True), widths(share, bounds), *columns, milliseconds, strict=True)
+        names = zip(self.agents, self.settings.cheats, counts, strict=True)
+        return [
+            Standing(name, cheat, int(count), float(share), ends, *map(float, numbers))
+            for (name, cheat, count), (share, ends, *numbers) in zip(names, rows, strict=True)
+        ]
 
     @cached_property
     def ranking(self) -> list[int]:
@@ -114,9 +123,17 @@ class League:
         """Shares of all pairs of players compared on the same deals; needs SciPy."""
         return differences(self.deal_shares)
 
-    @cached_property
+    @property
     def matrix(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Shares (k, k) of each row's player on one seat against n - 1 of the column's, and half widths of their 95 % intervals."""
+        """Shares (k, k) of each row's player on one seat against n - 1 of the column's, and how far their 95 % intervals reach."""
+        if self.matrix_bounds is None:
+            return None
+        share, low, high = self.matrix_bounds
+        return share, widths(share, np.stack([low, high]))
+
+    @cached_property
+    def matrix_bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Shares of the matrix and the lower and upper ends of their 95 % intervals, each (k, k)."""
         games, k = self.played.games.get("matrix"), len(self.agents)
         if games is None:
             return None
@@ -125,7 +142,9 @@ class League:
         cell = seats.min(1) * k + seats.max(1) - k
         sums = by_deal(games["deal"], cell, credit, k * k)
         share, values = ratios(sums, UNITS * by_deal(games["deal"], cell, np.ones(len(games)), k * k))
-        return share.reshape(k, k), half_widths(values).reshape(k, k)
+        names = np.array(self.agents)
+        low, high = share_bounds(share, values, (names[:, None] == names).reshape(-1))
+        return share.reshape(k, k), low.reshape(k, k), high.reshape(k, k)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,17 +209,15 @@ def compare(
     how: How,
 ) -> League:
     """The comparison of `league` at any kind of table."""
-    check_whole("deals", deals, 2, _MOST)
-    check_whole("matrix_deals", matrix_deals, 0, _MOST)
+    deals, matrix_deals = check_whole("deals", deals, 2, _MOST), check_whole("matrix_deals", matrix_deals, 0, _MOST)
     if precision is not None and (not isinstance(precision, int | float) or not 0 < precision < 1):
         raise ValueError(f"precision={precision!r} is not allowed: precision must be a number between 0 and 1, or None")
     crew = Crew(agents, as_rules(rules), check_seed(seed), how.fair, how.out is not None)
     open_eyed = tuple(map(cheats, crew.agents))
     settings = Settings(tuple(crew.names), open_eyed, crew.rules, crew.seed, table, deals, matrix_deals, precision)
     workplace = Workplace(crew, agents, how.processes, how.games_at_once)
-    folder = None if how.out is None else Folder(how.out, settings, how.resume)
-    played = nothing_played(settings) if folder is None else folder.past
-    with workplace, _bar(how.progress) as show:
+    with open_folder(how.out, settings, how.resume) as folder, workplace, _bar(how.progress) as show:
+        played = nothing_played(settings) if folder is None else folder.past
         for part in settings.parts:
             played = _play_part(part, played, workplace, folder, show)
     return League(played)
@@ -210,14 +227,14 @@ def _play_part(table: str, played: Played, workplace: Workplace, folder: Folder 
     """Play what is missing of a kind of table."""
     settings = played.settings
     precision = settings.precision if table == settings.table else None
-    k, games = len(settings.agents), [played.games[table]] if table in played.games else []
+    games = [played.games[table]] if table in played.games else []
     done = int(games[0]["deal"].max()) + 1 if games else 0
-    if games and _narrow_enough(games, k, done - 1, done, precision):
+    if games and _narrow_enough(games, settings, done - 1, done, precision):
         return played
     for chunk in workplace.play(table, done, settings.parts[table]):
         before, done = done, int(chunk.games["deal"][-1]) + 1
         games.append(chunk.games)
-        end = _narrow_enough(games, k, before, done, precision)
+        end = _narrow_enough(games, settings, before, done, precision)
         kept = len(chunk.games) if end is None else int((chunk.games["deal"] < end).sum())
         games[-1] = chunk.games[:kept]
         played = replace(played, seconds=played.seconds + chunk.seconds, asked=played.asked + chunk.asked)
@@ -230,12 +247,12 @@ def _play_part(table: str, played: Played, workplace: Workplace, folder: Folder 
     return replace(played, games={**played.games, table: np.concatenate(games)}) if games else played
 
 
-def _narrow_enough(games: list[np.ndarray], players: int, before: int, done: int, precision: float | None) -> int | None:
+def _narrow_enough(games: list[np.ndarray], settings: Settings, before: int, done: int, precision: float | None) -> int | None:
     """The first number of deals in before + 1 .. done after which all intervals are narrow enough, of those looked at."""
     for deals in range(before // CHECK_EVERY * CHECK_EVERY + CHECK_EVERY, done + 1, CHECK_EVERY) if precision else ():
         all_games = np.concatenate(games)
-        values = _shares(all_games[all_games["deal"] < deals], players)[1]
-        if half_widths(values).max() <= precision:
+        share, bounds = _bounded_shares(all_games[all_games["deal"] < deals], settings)
+        if widths(share, bounds).max() <= precision:
             return deals
     return None
 
@@ -246,6 +263,12 @@ def _shares(games: np.ndarray, players: int) -> tuple[np.ndarray, np.ndarray]:
     deals = np.broadcast_to(games["deal"][:, None], seats.shape)
     sums = by_deal(deals, seats, games["credit"], players)
     return ratios(sums, UNITS * by_deal(deals, seats, np.ones(seats.shape), players))
+
+
+def _bounded_shares(games: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each player, (k,), and the ends of their intervals, (2, k)."""
+    share, values = _shares(games, len(settings.agents))
+    return share, share_bounds(share, values, len(set(settings.agents)) == 1)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from rs_env.arena.league import League
-from rs_env.arena.report import Table, facts, labels_of, tables
+from rs_env.arena.report import Table, facts, labels_of, percent, tables
 
 _BINS = 60
 
@@ -21,7 +21,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; }
 p, figcaption { color: var(--soft); max-width: 50rem; } figure { margin: 0; } .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
+th, td { padding: .3rem .5rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; } thead th { color: var(--soft); vertical-align: bottom; } .word { text-align: left; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; } dt { color: var(--soft); } dd { margin: 0; }
 svg { width: 100%; max-width: 48rem; height: auto; } svg text { fill: var(--ink); font-size: 12px; } svg .soft { fill: var(--soft); }
@@ -72,43 +72,64 @@ def _intervals(league: League) -> str:
     """Shares as dots with their intervals, equal players' share as a dashed line."""
     parity, labels, shapes = 1 / league.rules.num_players, labels_of(league), []
     left, width, step = 30 + 7 * max(map(len, labels)), 560, 24
-    top = max(s.share + s.interval for s in league.standings) * 1.05
+    top = max(parity, *(s.bounds[1] for s in league.standings)) * 1.05
 
     def x(share: float) -> str:
         return f"{left + width * min(max(share, 0.0), top) / top:.1f}"
 
     height = step * len(labels) + 30
-    for tick in np.linspace(0, top, 6):
+    for tick in round_ticks(top):
+        shapes.append(_line(x(tick), 0, x(tick), height - 26))
         shapes.append(f'<text class="soft" x="{x(tick)}" y="{height - 8}" text-anchor="middle">{tick:.0%}</text>')
     shapes.append(_line(x(parity), 0, x(parity), height - 26, "parity"))
     for row, player in enumerate(league.ranking):
         s, y = league.standings[player], step * row + 16
-        interval = f"{labels[player]}: {s.share:.1%} ± {s.interval:.1%}"
+        interval = f"{labels[player]}: {s.share:.1%} ({percent(s.bounds)})"
         shapes.append(f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{escape(labels[player])}</text>')
         shapes.append(_line(x(0), y, x(top), y))
-        shapes.append(_line(x(s.share - s.interval), y, x(s.share + s.interval), y, "interval"))
+        shapes.append(_line(x(s.bounds[0]), y, x(s.bounds[1]), y, "interval"))
         shapes.append(f'<circle class="good" cx="{x(s.share)}" cy="{y}" r="5"><title>{escape(interval)}</title></circle>')
     return _figure("Shares with 95 % intervals", left + width + 20, height, shapes, f"Dashed: equal players, {parity:.1%}.")
 
 
 def _lengths(league: League) -> str:
     """Histogram of the actions of a game; capped games in another colour."""
-    width, height, actions, capped = 740, 170, league.games["actions"], league.games["truncated"]
-    edges = np.linspace(0, actions.max() + 1, _BINS + 1)
+    left, top, width, height = 50, 10, 700, 170
+    actions, capped = league.games["actions"], league.games["truncated"]
+    step = round_step(actions.max() / _BINS, whole=True)
+    edges = np.arange(0, actions.max() + step + 1, step)
     ended, stopped = (np.histogram(actions[mask], edges)[0] for mask in (~capped, capped))
-    scale, bar = height / max((ended + stopped).max(), 1), width / _BINS
-    shapes = []
+    most, bar, shapes = (ended + stopped).max(), width / len(ended), []
+
+    def y(count: float) -> float:
+        return top + height * (1 - count / most)
+
+    for tick in round_ticks(most, min(4, most)):
+        shapes.append(_line(left, f"{y(tick):.1f}", left + width, f"{y(tick):.1f}"))
+        shapes.append(f'<text class="soft" x="{left - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:.0f}</text>')
     for i, (a, b) in enumerate(zip(ended, stopped, strict=True)):
-        tip = f"{edges[i]:.0f} to {edges[i + 1]:.0f} actions: {a} ended, {b} capped"
-        shapes.append(_bar(i * bar, height - scale * a, bar - 1, scale * a, "good", tip))
-        shapes.append(_bar(i * bar, height - scale * (a + b), bar - 1, scale * b, "bad", tip))
-    shapes.append(_line(0, height, width, height))
-    ticks = np.linspace(0, edges[-1], 6)
-    anchors = ["start", *["middle"] * 4, "end"]
-    for tick, anchor in zip(ticks, anchors, strict=True):
-        x = width * tick / edges[-1]
-        shapes.append(f'<text class="soft" x="{x:.1f}" y="{height + 18}" text-anchor="{anchor}">{tick:.0f}</text>')
-    return _figure("How long games are", width, height + 26, shapes, "Games by their number of actions; orange: capped games.")
+        tip = f"{edges[i]} to {edges[i + 1] - 1} actions: {a} ended, {b} capped"
+        shapes.append(_bar(left + i * bar, y(a), bar - 1, y(0) - y(a), "good", tip))
+        shapes.append(_bar(left + i * bar, y(a + b), bar - 1, y(a) - y(a + b), "bad", tip))
+    for tick in round_ticks(edges[-1]):
+        x = f"{left + width * tick / edges[-1]:.1f}"
+        shapes.append(_line(x, top + height, x, top + height + 4))
+        shapes.append(f'<text class="soft" x="{x}" y="{top + height + 18}" text-anchor="middle">{tick:.0f}</text>')
+    caption = "Number of games by their number of actions; orange: capped games."
+    return _figure("How long games are", left + width + 20, top + height + 26, shapes, caption)
+
+
+def round_step(least: float, whole: bool = False) -> float:
+    """The smallest of 1, 2, 5, 10, 20, ... and of 0.1, 0.2, 0.5, ... that is at least so much; with `whole` at least 1."""
+    power = 10.0 ** np.floor(np.log10(least))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
+    return max(int(step), 1) if whole else step
+
+
+def round_ticks(top: float, parts: int = 10) -> np.ndarray:
+    """Round numbers from 0 to at most `top`, in the smallest steps of 1, 2 or 5 times a power of ten that make at most so many `parts`."""
+    step = round_step(top / parts)
+    return step * np.arange(int(top / step * (1 + 1e-9)) + 1)
 
 
 def _figure(title: str, width: int, height: int, shapes: Iterable[str], caption: str) -> str:

@@ -4,7 +4,9 @@ Each player has a strength, and wins a game with the probability of its share of
 sum (R. L. Plackett, "The analysis of permutations", 1975; R. D. Luce, *Individual Choice Behavior*, 1959). Only the win is
 modelled: places after it are by cards in hand, which nobody plays for. The fit is the solution of a convex problem, so that it
 does not depend on the order of the games, as ratings that are updated game by game do. Errors come from the deals (the
-sandwich estimator: P. J. Huber, 1967, with deals as clusters), for the games of a deal are not independent.
+sandwich estimator: P. J. Huber, 1967, with deals as clusters), for the games of a deal are not independent; intervals are by
+Student's t over deals. Of a player that has won nothing (or everything) the games only say that it is below (above) some rating:
+its interval is open on the other side.
 """
 
 from __future__ import annotations
@@ -14,21 +16,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from rs_env.arena.games import UNITS
-from rs_env.arena.statistics import NORMAL_95
+from rs_env.arena.statistics import share_bounds, student_95
 
 POINTS = 400 / np.log(10)
 """Rating points of one unit of strength: 400 points more are ten times the odds, as in chess."""
 
 MEAN = 1000.0
-_PRIOR = 0.01  # precision of a normal prior of the strengths, that who never wins stays finite
+_PRIOR = 0.01  # precision of a normal prior of the strengths: it keeps that of a player without a win finite
+_FURTHEST = 100.0  # strengths beyond this make no difference
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """points: float64 (k,), with the mean 1000; 400 points more are ten times the odds. interval: half width of the 95 % interval."""
+    """points: float64 (k,), with the mean 1000; 400 points more are ten times the odds. bounds: ends of the 95 % intervals, (2, k).
+
+    A player that has won nothing gets its points from a weak prior alone, and -inf for its lower end; one that has won everything
+    inf for its upper end. Such players are left out of the mean, unless there are no others.
+    """
 
     points: np.ndarray
-    interval: np.ndarray
+    bounds: np.ndarray
+
+    @property
+    def interval(self) -> np.ndarray:
+        """How far the further end of each interval is from the points, float64 (k,)."""
+        return np.maximum(self.bounds[1] - self.points, self.points - self.bounds[0])
 
 
 def rate(games: np.ndarray, players: int) -> Ratings:
@@ -58,9 +70,37 @@ def rate(games: np.ndarray, players: int) -> Ratings:
     _, rows = np.unique(games["deal"], return_inverse=True)
     scores = np.zeros((rows.max(initial=0) + 1, players))
     np.add.at(scores, rows, surprise)
+    seats = np.bincount(seating.reshape(-1), minlength=players)
+    open_ended = (seats > 0) & ((won == 0) | (won == seats))
+    anchor = open_ended if open_ended.all() else ~open_ended  # whose mean is 1000
     spread = np.linalg.solve(curvature(fit.x), scores.T)
-    spread -= spread.mean(0)  # of ratings around their mean
-    return Ratings(MEAN + POINTS * (fit.x - fit.x.mean()), NORMAL_95 * POINTS * np.sqrt((spread**2).sum(1)))
+    spread -= spread[anchor].mean(0)
+    deals = len(scores)
+    reach = student_95(deals - 1) * np.sqrt(deals / (deals - 1) * (spread**2).sum(1)) if deals > 1 else np.full(players, np.nan)
+    bounds = np.stack([fit.x - reach, fit.x + reach])
+    for player in np.flatnonzero(open_ended):
+        bounds[:, player] = _open_bounds(fit.x, int(player), games["deal"], seating, bool(won[player]))
+    middle = fit.x[anchor].mean()
+    return Ratings(MEAN + POINTS * (fit.x - middle), MEAN + POINTS * (bounds - middle))
+
+
+def _open_bounds(strengths: np.ndarray, player: int, deals: np.ndarray, seating: np.ndarray, won_all: bool) -> tuple[float, float]:
+    """The interval of the strength of a player that has won nothing, or everything.
+
+    Its finite end is where the model gives the player the share at the end of the share's interval, the others staying as they are.
+    """
+    mine = (seating == player).any(1)
+    count, seating = len(np.unique(deals[mine])), seating[mine]
+    low, high = share_bounds(np.full(1, float(won_all)), np.full((count, 1), float(won_all)))[:, 0]
+    below, above = -_FURTHEST, _FURTHEST
+    for _ in range(60):
+        changed = strengths.copy()
+        changed[player] = middle = (below + above) / 2
+        if _chances(changed[seating])[seating == player].mean() < (low if won_all else high):
+            below = middle
+        else:
+            above = middle
+    return (below, np.inf) if won_all else (-np.inf, above)
 
 
 def _chances(strengths: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rs_env.arena.league import League
+from rs_env.arena.statistics import few_deals
 
 if TYPE_CHECKING:
     import rich.table
@@ -54,17 +57,18 @@ def standings_table(league: League) -> Table:
     rows = []
     for rank, player in enumerate(league.ranking, 1):
         s = league.standings[player]
-        row = [str(rank), labels[player], f"{s.share:.1%}", f"± {s.interval:.1%}"]
-        row += [f"{ratings.points[player]:.0f}", f"± {ratings.interval[player]:.0f}", f"{s.win_share:.1%}", f"{s.capped:.1%}"]
+        row = [str(rank), labels[player], f"{s.share:.1%}", percent(s.bounds)]
+        row += [f"{ratings.points[player]:.0f}", _points(ratings.bounds[:, player]), f"{s.win_share:.1%}", f"{s.capped:.1%}"]
         row += [f"{s.place:.2f}", f"{s.cards:.2f}", f"{s.pickups:.1f}"] + [f"{s.reward:.3f}"] * with_reward
-        rows.append([*row, f"{s.milliseconds:.3g}", str(s.games)])
+        rows.append([*row, two_digits(s.milliseconds), str(s.games)])
     headings = ["", "agent", "share", "95 %", "rating", "95 %", "won", "capped", "place", "cards left", "pickups"]
     headings += ["reward"] * with_reward + ["ms/decision", "games"]
     n = league.rules.num_players
     note = (
         f"Share: games won, where a game that nobody won counts 1/{n} for each seat; equal players have {1 / n:.1%}. "
-        "Won: games won. Capped: games stopped by the limit of actions. Intervals come from means per deal. "
-        "Rating: Plackett-Luce, mean 1000, 400 points are ten times the odds."
+        "Won: games won. Capped: games stopped by the limit of actions. "
+        "Rating: Plackett-Luce, mean 1000, 400 points are ten times the odds. "
+        f"95 %: ends of the interval, from means per deal{few_deals(league.deals)}."
     )
     return Table("Standings", headings, rows, note, labels=2)
 
@@ -87,15 +91,16 @@ def differences_table(league: League) -> Table:
 
 def matrix_table(league: League) -> Table | None:
     """Each agent on one seat against copies of each agent on all others."""
-    if league.matrix is None:
+    if league.matrix_bounds is None:
         return None
     labels, order, n = labels_of(league), league.ranking, league.rules.num_players
-    share, interval = (values[np.ix_(order, order)] for values in league.matrix)
-    cells = [[f"{100 * s:.1f} ± {100 * i:.1f}" for s, i in zip(*pair, strict=True)] for pair in zip(share, interval, strict=True)]
+    share, low, high = (values[np.ix_(order, order)] for values in league.matrix_bounds)
+    places = range(len(order))
+    cells = [[_percents(share[i, j], low[i, j], high[i, j]) for j in places] for i in places]
     rows = [[labels[player], *row] for player, row in zip(order, cells, strict=True)]
     deals = len(np.unique(league.played.games["matrix"]["deal"]))
     title = f"Matrix: the row on one seat against {n - 1} of the column"
-    note = f"Share of the row in percent with its 95 % interval, {deals} deals; equal players have {100 / n:.1f}."
+    note = f"Share of the row in percent with its 95 % interval, {deals} deals; equal players have {100 / n:.1f}{few_deals(deals)}."
     return Table(title, ["", *(labels[player] for player in order)], rows, note, heat=_heat(share - 1 / n))
 
 
@@ -134,12 +139,18 @@ def facts(league: League) -> dict[str, str]:
 
 def markdown(league: League) -> str:
     """All tables as Markdown."""
-    parts = ["# Arena\n", "\n".join(f"- {name}: {value}" for name, value in facts(league).items()) + "\n"]
+    parts = ["# Arena\n", "\n".join(f"- {name}: {_escaped(value)}" for name, value in facts(league).items()) + "\n"]
     for table in tables(league):
         rule = ["---"] * table.labels + ["---:"] * (len(table.headings) - table.labels)
-        lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (table.headings, rule, *table.rows)]
+        lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in (table.headings, rule, *table.rows)]
         parts.append(f"## {table.title}\n\n" + "\n".join(lines) + f"\n\n{table.note}\n")
     return "\n".join(parts)
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is, in one line: agents' names are anybody's, and HTML in them would be obeyed."""
+    plain = html.escape(" ".join(text.split()), quote=False)
+    return re.sub(r"([\\`*\[\]|])", r"\\\1", plain)
 
 
 def rich_tables(league: League) -> Sequence[rich.table.Table]:
@@ -166,6 +177,30 @@ def write_report(league: League, folder: str | Path) -> list[Path]:
     for path, text in written.items():
         path.write_text(text, encoding="utf-8")
     return list(written)
+
+
+def percent(bounds: tuple[float, float]) -> str:
+    """The ends of an interval of shares."""
+    low, high = bounds
+    return f"{100 * low:.1f} .. {high:.1%}"
+
+
+def two_digits(number: float) -> str:
+    """A number with two significant digits, without an exponent."""
+    return np.format_float_positional(number, 2, unique=False, fractional=False, trim="-")
+
+
+def _percents(share: float, low: float, high: float) -> str:
+    """A share in percent, and its interval unless the share is exact."""
+    return f"{100 * share:.1f}" + (f" ({100 * low:.1f} .. {100 * high:.1f})" if low < high else "")
+
+
+def _points(bounds: np.ndarray) -> str:
+    """The ends of an interval of ratings, one of which may be open."""
+    low, high = bounds
+    if np.isinf(low):
+        return f"below {high:.0f}"
+    return f"above {low:.0f}" if np.isinf(high) else f"{low:.0f} .. {high:.0f}"
 
 
 def _heat(values: np.ndarray) -> np.ndarray:

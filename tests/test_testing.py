@@ -1,0 +1,233 @@
+"""`rs_env.testing.check_agent` finds each fault by name; agents in processes of their own play as they do here and see nothing more."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from strategies import preset_rules
+
+from rs_env import make_agent
+from rs_env.arena import duel
+from rs_env.baselines import AGENTS
+from rs_env.baselines.agent import draws_by_seed
+from rs_env.cards import members
+from rs_env.isolation import Isolated
+from rs_env.rules import Rules
+from rs_env.single import RollingStoneEnv
+from rs_env.state import STATE
+from rs_env.testing import AgentError, check_agent, random_views
+from rs_env.view import view_key
+
+QUICK = ["random", "heuristic", "low", "longest", "dumper", "pimc:worlds=2", "expert:worlds=2", "ismcts:iterations=10"]
+
+
+class Model:
+    """A faultless agent, from which the faulty ones are made."""
+
+    name = "model"
+
+    def __init__(self) -> None:
+        self.seed = 0
+
+    def reset(self, seed: int | None) -> None:
+        self.seed = seed or 0
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        seeds = np.full(len(views), self.seed, np.uint64) if seeds is None else seeds
+        choices = [members(view["legal"]) for view in views]
+        return np.array([c[int(view_key(v, s) % np.uint64(len(c)))] for c, v, s in zip(choices, views, seeds, strict=True)], np.int64)
+
+
+class Lucky(Model):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        return np.array([random.choice(members(view["legal"])) for view in views], np.int64)
+
+
+class Counting(Model):
+    """What it does depends on how often it was asked."""
+
+    asked = 0
+
+    def reset(self, seed: int | None) -> None:
+        self.asked = 0
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        self.asked += 1
+        return np.array([members(view["legal"])[-(self.asked % 2)] for view in views], np.int64)
+
+
+class Illegal(Model):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        return np.full(len(views), 52)
+
+
+class Writing(Model):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        views["hand"] = 0
+        return super().act(views, seeds)
+
+
+class TooFew(Model):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        return super().act(views, seeds)[:1]
+
+
+class Floats(Model):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        return super().act(views, seeds).astype(float)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_baselines_pass(name: str) -> None:
+    check_agent(name, positions=40)
+    assert draws_by_seed(make_agent(name))
+
+
+def test_all_baselines_are_checked() -> None:
+    assert {name.partition(":")[0] for name in QUICK} == set(AGENTS) - {"sees_all"}
+
+
+@pytest.mark.parametrize("rules", [pytest.param(rules, id=name) for name, rules in preset_rules() if len(rules.deck) > rules.num_players])
+def test_a_faultless_agent_passes_with_any_rules(rules: Rules) -> None:
+    check_agent(Model(), rules, positions=10)
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        (Lucky, "not reproducible"),
+        (Counting, "depends on the other views asked with it"),
+        (Illegal, "illegal action 52"),
+        (Writing, "writes to its views"),
+        (TooFew, "integers of shape"),
+        (Floats, "gave float64"),
+    ],
+)
+def test_each_fault_is_named(agent: Callable[[], Model], said: str) -> None:
+    check_agent(Model(), positions=30)
+    with pytest.raises(AgentError, match=said):
+        check_agent(agent(), positions=30)
+
+
+def test_what_is_no_agent_and_what_has_no_decisions_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be a name, or an object"):
+        check_agent(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="sees all hands"):
+        check_agent("sees_all")
+    with pytest.raises(ValueError, match="hardly any decisions"):
+        check_agent("random", Rules(num_players=2, suits=1, ranks=2), positions=1)
+
+
+# Processes of their own
+
+
+class Searching(Model):
+    """Looks everywhere in its process for states, in what the collector knows and up the stack."""
+
+    name = "searching"
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        found = [o for o in gc.get_objects() if isinstance(o, np.ndarray) and o.dtype == STATE]
+        for holder in gc.get_objects():
+            content = holder.values() if isinstance(holder, dict) else holder if isinstance(holder, list | tuple) else ()
+            found += [o for o in content if isinstance(o, np.ndarray) and o.dtype == STATE and o.size]
+        frame = sys._getframe(1)
+        while frame is not None:
+            near = list(frame.f_locals.values())
+            near += [inside for o in near for inside in getattr(o, "__dict__", {}).values()]
+            found += [o for o in near if isinstance(o, np.ndarray) and o.dtype == STATE]
+            frame = frame.f_back
+        if found:
+            raise ValueError("found states")
+        return super().act(views, seeds)
+
+
+class Ending(Model):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        os._exit(3)
+
+
+class Slow(Model):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        time.sleep(60)
+        return super().act(views, seeds)
+
+
+class Old(Model):
+    """Without the parameter `seeds`."""
+
+    def act(self, views: np.ndarray) -> np.ndarray:  # type: ignore[override]
+        return super().act(views)
+
+
+@pytest.fixture
+def closing() -> Any:
+    made: list[Isolated] = []
+
+    def make(*arguments: Any, **options: Any) -> Isolated:
+        made.append(Isolated(*arguments, **options))
+        return made[-1]
+
+    yield make
+    for agent in made:
+        agent.close()
+
+
+def test_an_isolated_agent_plays_as_it_does_here(closing: Any) -> None:
+    views, seeds = random_views(Rules(), 20, 1), np.arange(20, dtype=np.uint64)
+    for given, here in (
+        ("heuristic", make_agent("heuristic")),
+        (Model(), Model()),
+        (functools.partial(make_agent, "low"), make_agent("low")),
+    ):
+        there = closing(given)
+        assert there.name == here.name
+        for agent in (here, there):
+            agent.reset(5)
+        assert there.act(views).tolist() == here.act(views).tolist()
+        assert there.act(views, seeds).tolist() == here.act(views, seeds).tolist()  # type: ignore[call-arg]
+        check_agent(there, positions=20)
+    assert not draws_by_seed(closing(Old()))
+
+
+def test_a_search_for_states_finds_them_here_and_nothing_in_a_process_of_its_own(closing: Any) -> None:
+    def play(agent: Any) -> None:
+        env = RollingStoneEnv(opponents=agent, max_actions=60)
+        _, info = env.reset(seed=1)
+        while info["action_mask"].any():
+            *_, info = env.step(int(info["action_mask"].argmax()))
+
+    with pytest.raises(ValueError, match="found states"):
+        play(Searching())
+    play(closing(Searching()))
+    with pytest.raises(ValueError, match="found states"):
+        duel(Searching(), "random", deals=2)
+    here = duel(Model(), "random", deals=3)
+    there = duel(closing(Model()), "random", deals=3)
+    assert (here.win_share, here.actions) == (there.win_share, there.actions)
+    assert duel(closing(Searching()), "random", deals=2).games == 8
+
+
+def test_an_isolated_agent_that_fails_is_named(closing: Any) -> None:
+    views = random_views(Rules(), 3, 1)
+    with pytest.raises(RuntimeError, match="agent 'model': its process has ended"):
+        closing(Ending()).act(views)
+    with pytest.raises(RuntimeError, match=r"agent 'model' took longer than 0\.1 seconds"):
+        closing(Slow(), seconds=0.1).act(views)
+    with pytest.raises(RuntimeError, match="gave float64"):
+        closing(Floats()).act(views)
+    with pytest.raises(RuntimeError, match="ValueError: assignment destination is read-only"):
+        closing(Writing()).act(views)
+    with pytest.raises(RuntimeError, match="ValueError: agent 'nobody' is not known"):
+        closing("nobody")
+    with pytest.raises(ValueError, match="cannot be sent"):
+        Isolated(lambda: Model())
