@@ -61,7 +61,7 @@ def play_batch(envs: gymnasium.vector.VectorEnv) -> int:
     envs.action_space.seed(1)
     games = 0
     for _ in range(STEPS):
-        observations, _, terminated, truncated, infos = envs.step(envs.action_space.sample(tuple(infos["action_mask"])))
+        observations, _, terminated, truncated, infos = envs.step(envs.action_space.sample(infos["action_mask"]))
         assert envs.observation_space.contains(observations)
         assert "illegal_action" not in infos
         games += int((terminated | truncated).sum())

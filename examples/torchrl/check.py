@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 import torch
-from tensordict.nn import ProbabilisticTensorDictModule, ProbabilisticTensorDictSequential, TensorDictModule
+from tensordict.nn import InteractionType, ProbabilisticTensorDictModule, ProbabilisticTensorDictSequential, TensorDictModule
 from torchrl.data import Binary
 from torchrl.envs import ActionMask, GymEnv, PettingZooWrapper, TransformedEnv, check_env_specs
 from torchrl.envs.gym_like import default_info_dict_reader
@@ -20,6 +20,7 @@ def single() -> None:
     check_env_specs(GymEnv("rs_env/RollingStone-v0"))
     mask = {"action_mask": Binary(53, dtype=torch.int8)}
     env = TransformedEnv(env.set_info_dict_reader(default_info_dict_reader(["action_mask"], spec=mask)), ActionMask())
+    env.set_seed(1)
     steps = env.rollout(STEPS, break_when_any_done=False)
     report("GymEnv", steps, steps["next", "reward"])
 
@@ -28,12 +29,18 @@ def parallel() -> None:
     """All seats in one group, and a network that plays each of them; seats that wait have their pickup marked."""
     env = PettingZooWrapper(rs_env.parallel_env(observation_dtype="float32", mark_waiting=True))
     check_env_specs(env)
+    env.set_seed(1)
     steps = env.rollout(STEPS, break_when_any_done=False)
     report("PettingZooWrapper, parallel", steps, steps["next", "player", "reward"])
 
     observation, mask, logits = ("player", "observation", "observation"), ("player", "action_mask"), ("player", "logits")
     network = torch.nn.Sequential(torch.nn.LazyLinear(64), torch.nn.ReLU(), torch.nn.LazyLinear(53))
-    choice = ProbabilisticTensorDictModule({"logits": logits, "mask": mask}, [env.action_key], distribution_class=MaskedCategorical)
+    choice = ProbabilisticTensorDictModule(
+        {"logits": logits, "mask": mask},
+        [env.action_key],
+        distribution_class=MaskedCategorical,
+        default_interaction_type=InteractionType.RANDOM,  # the default takes the likeliest action, and such play may never end
+    )
     policy = ProbabilisticTensorDictSequential(TensorDictModule(network, [observation], [logits]), choice)
     steps = env.rollout(STEPS, policy, break_when_any_done=False)
     report("the same with a network", steps, steps["next", "player", "reward"])
@@ -43,6 +50,7 @@ def turns() -> None:
     """The AEC environment: a group for each seat, all masks as they are."""
     env = PettingZooWrapper(rs_env.env(observation_dtype="float32"), use_mask=True)
     check_env_specs(env)
+    env.set_seed(1)
     steps = env.rollout(STEPS, break_when_any_done=False)
     report("PettingZooWrapper, AEC", steps, torch.stack([steps["next", group, "reward"] for group in env.group_map]))
 
