@@ -16,6 +16,7 @@ import nox
 
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lowest", "newest", "core"]
+nox.options.error_on_missing_interpreters = True
 EXTRAS = ("train", "arena", "test")
 
 

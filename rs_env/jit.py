@@ -2,7 +2,7 @@
 
 Numba's own cache asks only whether the file of a function has changed, not the files that the function calls into: after a change
 of the engine, kernels of other modules would go on with the old rules. Here the folder bears a digest of all sources of the
-package, so that a change anywhere starts a new one. The folder is the first of these that can be written to:
+package, so that a change anywhere starts a new one. The folder is the first of these that can be written to or holds code already:
 
 1. in ``NUMBA_CACHE_DIR``, where that is set;
 2. ``__pycache__`` of the package;
@@ -64,8 +64,8 @@ def code_folder() -> Path | None:
     family, name = _names()
     for base in _places():
         folder = base / name
-        is_new = not folder.exists()
-        if not _writable(folder):
+        is_new = not os.path.exists(folder)  # noqa: PTH110  Path.exists raises where a folder above may not be entered
+        if not _writable(folder) and not _holds_code(folder):
             continue
         if is_new:
             for older in set(base.glob(f"{family}*")) - {folder}:
@@ -133,6 +133,11 @@ def _writable(folder: Path) -> bool:
     return True
 
 
+def _holds_code(folder: Path) -> bool:
+    """Whether code was compiled there before, as by root for an image of a container: then it is used, whoever may add to it."""
+    return any(folder.glob("*.nbi"))
+
+
 def _say(text: str) -> None:
     if not os.environ.get(QUIET):
         _logger.warning("rs_env: %s", text)
@@ -190,7 +195,8 @@ class _KernelCache(FunctionCache):
         found = super().load_overload(sig, target_context)
         if found is None:
             if not _missed:
-                _say(f"compiling, which takes some seconds; the result is kept in {self.cache_path}")
+                kept = "is kept in" if os.access(self.cache_path, os.W_OK) else "is not kept, since nothing can be written to"
+                _say(f"compiling, which takes some seconds; the result {kept} {self.cache_path}")
             _missed.append(f"{self._py_func.__module__}.{self._py_func.__name__}")
         return found
 

@@ -37,6 +37,7 @@ class Tiny:
         self.variables = {name: value for name, value in os.environ.items() if name not in (jit.QUIET, "NUMBA_CACHE_DIR")}
         self.variables |= {"TMPDIR": str(self.temporary), "HOME": os.devnull, "PYTHONDONTWRITEBYTECODE": "1"}
         self.variables.pop("XDG_CACHE_HOME", None)
+        self.become: list[str] = []  # what runs a command as somebody else
 
     def write_rules(self, value: int) -> None:
         (self.package / "rules.py").write_text(RULES.format(value))
@@ -47,7 +48,7 @@ class Tiny:
 
     def start(self, code: str = USE, **variables: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", code],
+            [*self.become, sys.executable, "-W", "error", "-c", code],
             cwd=self.folder,
             env={**self.variables, **variables},
             stdout=subprocess.PIPE,
@@ -114,6 +115,21 @@ def test_read_only_installation_without_a_home_warns_and_keeps_code_in_the_tempo
         assert "NUMBA_CACHE_DIR" in line
     assert tiny.use()[1] == 0
     assert Path(folder).parent.stat().st_mode & 0o777 == 0o700  # nobody else puts code there
+
+
+@pytest.mark.skipif(os.getuid() == 0 and shutil.which("setpriv") is None, reason="root may write everywhere")
+def test_code_that_was_compiled_ahead_is_used_where_nothing_can_be_added(tiny: Tiny) -> None:
+    """As in a container whose image root has warmed."""
+    folder = Path(tiny.use()[2])
+    for read_only in (folder, folder.parent):
+        read_only.chmod(0o555)
+    tiny.become = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
+    assert tiny.use() == (1, 0, str(folder), "")
+    value, compiled, same, said = tiny.use(USE.replace("kernel(0)", "kernel(0) + int(kernel(0.5))"))
+    assert (value, compiled, same) == (2, 1, str(folder))
+    assert "is not kept" in said
+    for writable_again in (folder, folder.parent):
+        writable_again.chmod(0o755)
 
 
 def test_temporary_folder_that_others_may_write_to_is_not_used(tiny: Tiny) -> None:
