@@ -27,12 +27,12 @@ class PolicyValueNet(nn.Module):
 
     def __init__(self, num_players: int, hidden: int, layers: int) -> None:
         super().__init__()
-        self.spec = observation_spec(num_players)
-        self.register_buffer("scale", _scale(self.spec), persistent=False)
-        sections = self.spec.sections.items()
-        self._card_parts = [self.spec[name] for name, section in sections if section.width == NUM_CARDS]
-        self._suit_parts = [self.spec[name] for name, section in sections if section.width == NUM_SUITS]
-        self._other_parts = [self.spec[name] for name, section in sections if section.width == 1]
+        self.layout = observation_spec(num_players)
+        self.register_buffer("scale", _scale(self.layout), persistent=False)
+        sections = self.layout.sections.items()
+        self._card_parts = [self.layout[name] for name, section in sections if section.width == NUM_CARDS]
+        self._suit_parts = [self.layout[name] for name, section in sections if section.width == NUM_SUITS]
+        self._other_parts = [self.layout[name] for name, section in sections if section.width == 1]
         by_suit = sum(part.stop - part.start for part in self._card_parts + self._suit_parts) // NUM_SUITS
         common = sum(part.stop - part.start for part in self._other_parts)
         self.first = _orthogonal(nn.Linear(by_suit + common, hidden), 2**0.5)
