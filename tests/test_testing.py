@@ -136,15 +136,15 @@ class Searching(Model):
     name = "searching"
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        found = [o for o in gc.get_objects() if isinstance(o, np.ndarray) and o.dtype == STATE]
-        for holder in gc.get_objects():
-            content = holder.values() if isinstance(holder, dict) else holder if isinstance(holder, list | tuple) else ()
-            found += [o for o in content if isinstance(o, np.ndarray) and o.dtype == STATE and o.size]
+        found = []
+        for holder in gc.get_objects():  # asked for exact types: others may do anything when they are asked
+            content = holder.values() if type(holder) is dict else holder if type(holder) in (list, tuple) else (holder,)
+            found += [o for o in list(content) if type(o) is np.ndarray and o.dtype == STATE and o.size]
         frame = sys._getframe(1)
         while frame is not None:
             near = list(frame.f_locals.values())
             near += [inside for o in near for inside in getattr(o, "__dict__", {}).values()]
-            found += [o for o in near if isinstance(o, np.ndarray) and o.dtype == STATE]
+            found += [o for o in near if type(o) is np.ndarray and o.dtype == STATE]
             frame = frame.f_back
         if found:
             raise ValueError("found states")
