@@ -38,7 +38,7 @@ class Command:
     """Run configs/smoke.toml: a few seconds, to see that everything works."""
     resume: Path | None = None
     """Folder of a run to continue; it keeps all its settings, so none can be given."""
-    run: Path | None = None
+    run: str | None = None
     """Folder to write to; it must not hold a run. Default: runs/<date and time>."""
 
 
@@ -64,7 +64,9 @@ def main(arguments: list[str]) -> int:
         command = parse(arguments)
         from agents.run import Run  # PyTorch is loaded only for a command that is valid
 
-        folder = command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S")
+        if command.run == "":
+            raise ValueError("--run '' is not allowed: it must name a folder")
+        folder = Path(command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S"))
         run = Run.resume(command.resume) if command.resume is not None else Run(command.settings, folder)
         console.print(f"run folder: {run.folder}", markup=False)
         kept = f"; go on with: {sys.executable} train.py --resume {run.folder}"

@@ -26,11 +26,12 @@ class Isolated:
 
     agent: a name, an object that can be pickled, or a function without arguments that makes one there.
     seconds: how long an answer may take; None: any time. Raises ValueError for what is no agent; RuntimeError, naming the agent, where
-    it raises, ends its process or takes too long. The process ends with `close`, or with this one.
+    it raises, ends its process or takes too long. The process ends with `close`, or with this one. A copy, or what a pickle of it
+    becomes, is the agent as it was given, in one more process.
     """
 
     def __init__(self, agent: str | Agent | Callable[[], Agent], seconds: float | None = None) -> None:
-        self._seconds = seconds
+        self._given, self._seconds = agent, seconds
         try:
             pickle.dumps(agent)
         except Exception as error:
@@ -43,6 +44,9 @@ class Isolated:
         self.name, self._takes_seeds = self._received(SECONDS_TO_START)
         if self._takes_seeds:
             self.act = self._act_with_seeds  # type: ignore[method-assign]  # so that `draws_by_seed` sees the parameter
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Isolated, (self._given, self._seconds)
 
     def reset(self, seed: int | None) -> None:
         """Start anew, see `rs_env.baselines.agent.Agent`."""

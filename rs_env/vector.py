@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import combinations
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -104,6 +106,7 @@ class SelfPlayVectorEnv:
         self._illegal = np.zeros(self.num_envs, np.bool_)
         self._rows = np.zeros((self.num_envs if self.observation_dtype != "int8" else 0, self.layout.size), np.int8)  # before scaling
         self._batch = self.new_batch()
+        self._checked_out: tuple[Any, ...] = (None,) * len(fields(Batch))
         self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
         self._seed_games(check_seed(seed))
         self._run(None, self._batch)
@@ -174,7 +177,10 @@ class SelfPlayVectorEnv:
         a TypeError, where they are not integers.
         """
         batch = self._fitting(out)
-        return self._run(self._checked(actions), batch)
+        actions = self._checked(actions)
+        if self.packed and np.may_share_memory(actions, batch.observation):  # which is written to while actions are still read
+            actions = actions.copy()
+        return self._run(actions, batch)
 
     def random_actions(self, out: np.ndarray | None = None) -> np.ndarray:
         """A uniformly random legal action for each game, int64 (B,), drawn inside the engine.
@@ -252,18 +258,24 @@ class SelfPlayVectorEnv:
             _use_threads(before)
 
     def _fitting(self, out: Batch | None) -> Batch:
-        """The batch to write to. Raises ValueError for buffers that do not fit."""
+        """The batch to write to. Raises ValueError for buffers that do not fit, or of which one lies within another."""
         if out is None:
             return self._batch
         if not isinstance(out, Batch):
             raise ValueError(f"out={out!r} is not allowed: make it with new_batch()")
-        for field in fields(Batch):
-            ours, theirs = getattr(self._batch, field.name), getattr(out, field.name)
+        arrays = tuple(vars(out).values())
+        if all(map(operator.is_, arrays, self._checked_out)):  # the same as the last time
+            return out
+        for name, ours, theirs in zip(vars(out), vars(self._batch).values(), arrays, strict=True):
             if ours is None and theirs is None:
                 continue
             fits = isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray) and theirs.flags.carray
             if not (fits and theirs.shape == ours.shape and theirs.dtype == ours.dtype):
-                raise ValueError(f"out.{field.name} does not fit: make it with new_batch()")
+                raise ValueError(f"out.{name} does not fit: make it with new_batch()")
+        for (first, a), (second, b) in combinations(vars(out).items(), 2):
+            if a is not None and b is not None and np.may_share_memory(a, b):
+                raise ValueError(f"out.{first} and out.{second} share memory: make them with new_batch()")
+        self._checked_out = arrays
         return out
 
 

@@ -257,6 +257,8 @@ def test_a_name_for_the_folder_is_asked_for(capsys: Any, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="out=''"):
         play(Path("unused"), out="")
+    assert main(["duel", "random", "random", "--deals", "2", "--out", ""]) == 2
+    assert "out=''" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

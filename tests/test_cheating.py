@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asking import PLACES, frozen_before_a_best_response
 
 from rs_env import Game, make_agent, replay
-from rs_env.arena import best_response, duel
-from rs_env.arena.play import play_games
+from rs_env.arena import duel
 from rs_env.cards import PICKUP, members
 from rs_env.record import read_records
-from rs_env.rules import Rules
-from rs_env.single import RollingStoneEnv
-from rs_env.single_vector import RollingStoneVectorEnv
 from rs_env.view import VIEW
 
 
@@ -56,43 +53,6 @@ class Forger(Curious):
         views.flags.writeable = True  # the copy is its own
         views["legal"] = np.uint64((1 << 53) - 1)
         return np.array([next(a for a in range(52) if not hand >> a & 1) for hand in views["hand"].tolist()])
-
-
-def in_an_arena(agent: Any) -> None:
-    duel(agent, "random", deals=3)
-
-
-def alone_at_a_table(agent: Any) -> None:
-    play_games(Rules(), [agent], np.zeros((4, 4), np.int64), 1, np.arange(4))
-
-
-def in_a_single_environment(agent: Any) -> None:
-    env = RollingStoneEnv(opponents=agent, max_actions=100)
-    _, info = env.reset(seed=1)
-    while info["action_mask"].any():
-        *_, info = env.step(int(info["action_mask"].argmax()))
-
-
-def in_a_batch(agent: Any) -> None:
-    vec = RollingStoneVectorEnv(1, opponents=agent, max_actions=100)
-    _, infos = vec.reset(seed=1)
-    for _ in range(20):
-        *_, infos = vec.step(infos["action_mask"].argmax(1))
-
-
-def frozen_before_a_best_response(agent: Any) -> None:
-    best_response(agent, deals=2, worlds=2, cap=20)
-
-
-def frozen_before_a_learner(agent: Any) -> None:
-    pytest.importorskip("torch")
-    from agents.config import PPOConfig, TrainConfig
-    from agents.exploit import Exploiter
-
-    Exploiter(TrainConfig(ppo=PPOConfig(num_envs=8, steps=8, minibatch=16)), agent).iterate()
-
-
-PLACES = [in_an_arena, alone_at_a_table, in_a_single_environment, in_a_batch, frozen_before_a_best_response, frozen_before_a_learner]
 
 
 @pytest.mark.parametrize("ask_it", PLACES)

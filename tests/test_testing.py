@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import os
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asking import PLACES
 from strategies import preset_rules
 
 from rs_env import make_agent
@@ -22,7 +24,6 @@ from rs_env.baselines.agent import draws_by_seed
 from rs_env.cards import members
 from rs_env.isolation import Isolated
 from rs_env.rules import Rules
-from rs_env.single import RollingStoneEnv
 from rs_env.state import STATE
 from rs_env.testing import AgentError, check_agent, random_views
 from rs_env.view import view_key
@@ -143,7 +144,8 @@ class Searching(Model):
         frame = sys._getframe(1)
         while frame is not None:
             near = list(frame.f_locals.values())
-            near += [inside for o in near for inside in getattr(o, "__dict__", {}).values()]
+            for _ in range(2):
+                near += [inside for o in near for inside in getattr(o, "__dict__", {}).values()]
             found += [o for o in near if type(o) is np.ndarray and o.dtype == STATE]
             frame = frame.f_back
         if found:
@@ -199,22 +201,20 @@ def test_an_isolated_agent_plays_as_it_does_here(closing: Any) -> None:
     assert not draws_by_seed(closing(Old()))
 
 
-def test_a_search_for_states_finds_them_here_and_nothing_in_a_process_of_its_own(closing: Any) -> None:
-    def play(agent: Any) -> None:
-        env = RollingStoneEnv(opponents=agent, max_actions=60)
-        _, info = env.reset(seed=1)
-        while info["action_mask"].any():
-            *_, info = env.step(int(info["action_mask"].argmax()))
+@pytest.mark.parametrize("ask_it", PLACES)
+def test_a_search_for_states_finds_them_here_and_nothing_in_a_process_of_its_own(ask_it: Callable[[Any], None], closing: Any) -> None:
+    with pytest.raises(ValueError, match="found states"):
+        ask_it(Searching())
+    ask_it(closing(Searching()))
 
-    with pytest.raises(ValueError, match="found states"):
-        play(Searching())
-    play(closing(Searching()))
-    with pytest.raises(ValueError, match="found states"):
-        duel(Searching(), "random", deals=2)
-    here = duel(Model(), "random", deals=3)
-    there = duel(closing(Model()), "random", deals=3)
+
+def test_games_of_an_isolated_agent_are_the_same(closing: Any) -> None:
+    here, there = duel(Model(), "random", deals=3), duel(closing(Model()), "random", deals=3)
     assert (here.win_share, here.actions) == (there.win_share, there.actions)
-    assert duel(closing(Searching()), "random", deals=2).games == 8
+    again = copy.deepcopy(closing(Model()))
+    views = random_views(Rules(), 5, 1)
+    assert again.act(views).tolist() == Model().act(views).tolist()
+    again.close()
 
 
 def test_an_isolated_agent_that_fails_is_named(closing: Any) -> None:

@@ -266,6 +266,31 @@ def test_wrong_out_is_refused_and_changes_nothing(spoil: Callable[[Any], Any], n
     assert vec.states.tobytes() == before
 
 
+def test_buffers_that_share_memory_are_refused() -> None:
+    vec = SelfPlayVectorEnv(53)  # as many as actions
+    buffer = vec.new_batch()
+    memory = np.zeros((53, 54), np.int8)
+    buffer.action_mask, buffer.current_player = memory[:, :53].copy(), memory.reshape(-1)[:53]
+    assert vec.reset(out=buffer) is buffer
+    buffer.action_mask = memory.reshape(-1)[: 53 * 53].reshape(53, 53)
+    before = vec.states.tobytes()
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"out\.action_mask and out\.current_player share memory"):
+            vec.step(vec.random_actions(), out=buffer)
+    assert vec.states.tobytes() == before
+
+
+def test_actions_that_lie_in_the_buffers_are_played_as_they_were() -> None:
+    vec, plain = SelfPlayVectorEnv(8, packed=True), SelfPlayVectorEnv(8, packed=True)
+    buffer = vec.new_batch()
+    for _ in range(20):
+        actions = vec.random_actions(out=buffer.observation.reshape(-1)[:8])
+        assert actions.tolist() == plain.random_actions().tolist()
+        expected = plain.step(actions.copy())
+        assert np.array_equal(vec.step(actions, out=buffer).observation, expected.observation)
+        assert vec.states.tobytes() == plain.states.tobytes()
+
+
 # Reset and restore
 
 

@@ -47,7 +47,7 @@ class _Common:
     """Of the decks and of all players' draws."""
     processes: int = 1
     """Processes to play in; changes no result."""
-    out: Path | None = None
+    out: str | None = None
     """Folder for games and reports."""
     resume: bool = False
     """Go on with the run in that folder."""
