@@ -11,12 +11,8 @@ from agents.checkpoint import load_checkpoint
 from agents.config import TEMPERATURES, is_temperature
 from agents.networks import PolicyValueNet
 from rs_env.baselines.agent import as_views, seeds_for
-from rs_env.bits import address_of, unpack_actions
-from rs_env.cards import NUM_ACTIONS
-from rs_env.jit import njit
-from rs_env.observation import encode_view, observation_spec
-from rs_env.rng import check_seed, unit
-from rs_env.view import view_key
+from rs_env.encoding import draws, observations
+from rs_env.rng import check_seed
 
 
 class PolicyAgent:
@@ -53,31 +49,14 @@ class PolicyAgent:
         views = as_views(views)
         if np.any(views["rules"]["num_players"] != self._players):
             raise ValueError(f"views: agent {self.name!r} plays with {self._players} players only")
-        observation = np.empty((len(views), observation_spec(self._players).size), np.int8)
-        mask = np.empty((len(views), NUM_ACTIONS), np.int8)
-        encode_views(views, observation.reshape(-1), mask.reshape(-1))
+        if not len(views):
+            return np.zeros(0, np.int64)
+        observation, mask = observations(views)
         with torch.inference_mode():
             log_probs, _ = self.network(torch.from_numpy(observation), torch.from_numpy(mask))
             if self.temperature == 0:
                 return log_probs.argmax(-1).numpy()
             cumulated = (log_probs / self.temperature).softmax(-1).double().cumsum(-1)
-        draws = np.empty((len(views), 1))
-        draw_for_views(views, seeds_for(views, self._seed, seeds), draws)
+        drawn = draws(views, seeds_for(views, self._seed, seeds))[:, None]
         # The first action whose cumulated probability is above the draw: one that is possible, for the sum rises only there.
-        return (cumulated.numpy() <= draws * cumulated[:, -1:].numpy()).sum(-1)
-
-
-@njit(cache=True, nogil=True)
-def draw_for_views(views, seeds, draws):
-    """Write a number in [0, 1) for each view, float64 (B, 1), from the seed beside it and the view alone."""
-    for i in range(views.shape[0]):
-        draws[i, 0] = unit(view_key(views[i], seeds[i]))
-
-
-@njit(cache=True, nogil=True)
-def encode_views(views, observation, mask):
-    """Write the observations and masks of views to flat int8 arrays, row after row."""
-    size = observation.shape[0] // views.shape[0]
-    for i in range(views.shape[0]):
-        encode_view(views[i], address_of(observation), i * size)
-        unpack_actions(address_of(mask), i * NUM_ACTIONS, views[i].legal)
+        return (cumulated.numpy() <= drawn * cumulated[:, -1:].numpy()).sum(-1)

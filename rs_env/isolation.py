@@ -1,7 +1,8 @@
 """An agent in a process of its own: it gets copies of views through a pipe, and nothing else of the game exists there.
 
 Within one process Python hides nothing from code that searches the interpreter for it, stack frames and all. Whoever lets others'
-agents compete runs them here. An answer takes some tens of microseconds longer, and batches share that.
+agents compete runs them here. An answer takes some tens of microseconds longer, and batches share that. The process is spawned: a
+script must make its agents under ``if __name__ == "__main__":``, or it is run a second time there.
 """
 
 from __future__ import annotations
@@ -40,8 +41,11 @@ class Isolated:
         self._process = multiprocessing.get_context("spawn").Process(target=_work, args=(theirs, agent), daemon=True)
         self._process.start()
         theirs.close()
-        self._pipe, self.name = ours, str(agent)
-        self.name, self._takes_seeds = self._received(SECONDS_TO_START)
+        self._pipe, self.name = ours, str(getattr(agent, "name", agent))
+        try:
+            self.name, self._takes_seeds = self._received(SECONDS_TO_START)
+        except RuntimeError as error:
+            raise RuntimeError(f"{error} (a script must make it under: if __name__ == '__main__')") from None
         if self._takes_seeds:
             self.act = self._act_with_seeds  # type: ignore[method-assign]  # so that `draws_by_seed` sees the parameter
 

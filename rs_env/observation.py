@@ -292,7 +292,7 @@ def encode(rules, public, n, seat, hand, row, offset):
 
 @njit(inline="always")
 def encode_view(view, row, offset):
-    """Write the observation of a view."""
+    """Write the observation of a view; `rs_env.encoding.observations` does it from Python."""
     encode(view.rules, view, np.int64(view.rules.num_players), view.seat, view.hand, row, offset)
 
 

@@ -4,9 +4,9 @@ Rolling Stone (Enfle, Schwellen, Schweller) in ten lines:
 
 - Four to six players hold eight cards each; there is normally no trump. The leader plays any card and the others,
   clockwise, must follow suit.
-- Who cannot follow picks up all cards of the trick, plays none, and leads the next trick.
+- A player who cannot follow picks up all cards of the trick, plays none, and leads the next trick.
 - When everybody has followed, the highest card of the led suit wins, the trick leaves the game, and its winner leads.
-- Who has got rid of the last card first wins.
+- The first player to get rid of the last card wins.
 
 Rule pages differ and leave gaps. Each decision taken here is an option, and these are the reasons:
 

@@ -17,11 +17,13 @@ import pytest
 from asking import PLACES
 from strategies import preset_rules
 
+import rs_env
 from rs_env import make_agent
 from rs_env.arena import duel
 from rs_env.baselines import AGENTS
 from rs_env.baselines.agent import draws_by_seed
 from rs_env.cards import members
+from rs_env.encoding import draws, observations
 from rs_env.isolation import Isolated
 from rs_env.rules import Rules
 from rs_env.state import STATE
@@ -237,3 +239,43 @@ def test_an_isolated_agent_that_fails_is_named(closing: Any) -> None:
         closing("nobody")
     with pytest.raises(ValueError, match="cannot be sent"):
         Isolated(lambda: Model())
+
+
+# Views for networks
+
+
+@pytest.mark.parametrize("rules", ["rolling_stone", "schweller", "silent"])
+def test_views_become_the_observations_of_the_environments(rules: str) -> None:
+    plain, scaled = (rs_env.raw_env(rules, num_players=3, observation_dtype=dtype) for dtype in ("int8", "float32"))
+    rng = random.Random(1)
+    for env in (plain, scaled):
+        env.reset(seed=4)
+    for _ in range(40):
+        if plain.game.is_over:
+            break
+        views = np.array([plain.game.view(plain.game.turn)] * 2)
+        for env, dtype in ((plain, "int8"), (scaled, "float32")):
+            seen = env.observe(env.agent_selection)
+            rows, masks = observations(views, dtype)
+            assert rows.dtype == dtype and masks.dtype == np.int8
+            assert all(np.array_equal(row, seen["observation"]) for row in rows)
+            assert all(np.array_equal(mask, seen["action_mask"]) for mask in masks)
+        action = rng.choice(plain.game.legal_actions())
+        plain.step(action)
+        scaled.step(action)
+
+
+def test_views_of_several_numbers_of_players_have_no_common_size() -> None:
+    views = np.concatenate([random_views(Rules(num_players=n), 1, 1) for n in (3, 4)])
+    with pytest.raises(ValueError, match="2 numbers of players"):
+        observations(views)
+
+
+def test_draws_of_views_are_uniform_and_belong_to_view_and_seed() -> None:
+    views = random_views(Rules(), 400, 2)
+    seeds = np.arange(400, dtype=np.uint64)
+    numbers = draws(views, seeds)
+    assert np.array_equal(draws(views[::-1].copy(), seeds[::-1]), numbers[::-1])
+    assert (numbers >= 0).all() and (numbers < 1).all()
+    assert abs(np.histogram(numbers, 8, (0, 1))[0] - 50).max() < 30
+    assert len(np.unique(draws(np.repeat(views[:1], 50), seeds[:50]))) == 50

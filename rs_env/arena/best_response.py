@@ -24,7 +24,7 @@ import numpy as np
 from rs_env import engine, kernels
 from rs_env.arena.agents import agent_seed
 from rs_env.arena.duel import Duel, duel_of, play_duel
-from rs_env.arena.league import How, League
+from rs_env.arena.league import How, League, how_of
 from rs_env.arena.statistics import few_deals
 from rs_env.baselines import make_agent
 from rs_env.baselines.agent import Agent, as_agent, as_views, ask
@@ -124,7 +124,8 @@ def best_response(
     Raises ValueError, naming the argument, for what is not allowed.
     """
     search = {"worlds": worlds, "cap": cap, "default": default, "noise": noise}
-    return play_best_response(agent, rules, deals, seed, responders, selection_deals, precision, How(**how), **search)[0]
+    told = how_of("best_response", how)
+    return play_best_response(agent, rules, deals, seed, responders, selection_deals, precision, told, **search)[0]
 
 
 def play_best_response(

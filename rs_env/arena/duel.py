@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.arena.league import How, League, compare
+from rs_env.arena.league import How, League, compare, how_of
 from rs_env.arena.statistics import by_deal, few_deals, ratios, share_bounds
 from rs_env.baselines.agent import Agent
 from rs_env.rules import Rules
@@ -84,7 +84,7 @@ def duel(
     precision, how: as in `rs_env.arena.league`.
     Raises ValueError for fewer than two deals, since no interval comes from one, and for other wrong arguments.
     """
-    return duel_of(play_duel(agent, opponent, rules, deals, seed, table, precision, How(**how)))
+    return duel_of(play_duel(agent, opponent, rules, deals, seed, table, precision, how_of("duel", how)))
 
 
 def play_duel(

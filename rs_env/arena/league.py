@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -174,6 +174,18 @@ class How:
             raise ValueError("resume=True is not allowed without `out`, the folder of the run to go on with")
 
 
+def how_of(caller: str, how: dict[str, Any]) -> How:
+    """The `How` of further keywords of a call. Raises TypeError for unknown ones, in Python's words, and ValueError for wrong values."""
+    allowed = [field.name for field in fields(How)]
+    for name in how:
+        if name not in allowed:
+            raise TypeError(
+                f"{caller}() got an unexpected keyword argument {name!r}; further ones are {', '.join(allowed)}, and options of the"
+                " rules go into rules=Rules(...)"
+            )
+    return How(**how)
+
+
 def league(
     agents: Sequence[Agent | str] | None = None,
     rules: Rules | str = "rolling_stone",
@@ -195,7 +207,7 @@ def league(
     names = fair_baselines() if agents is None else agents
     if isinstance(names, str) or len(names) < 2:
         raise ValueError(f"agents={names!r} is not allowed: it must be a list of at least two")
-    return compare("mixed", names, rules, deals, seed, matrix_deals, precision, How(**how))
+    return compare("mixed", names, rules, deals, seed, matrix_deals, precision, how_of("league", how))
 
 
 def compare(

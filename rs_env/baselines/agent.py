@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rs_env.baselines.tips import act_all, policy_all
-from rs_env.cards import NUM_ACTIONS
+from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.rng import check_seed
 from rs_env.view import VIEW, first_impossible
 
@@ -104,12 +104,15 @@ def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:
         agent = make(agent)
     if getattr(agent, "cheats", False):
         raise ValueError(f"agent {agent.name!r} is not allowed: it sees all hands")
-    if (
-        isinstance(agent, type)
-        or not all(callable(getattr(agent, method, None)) for method in ("act", "reset"))
-        or not hasattr(agent, "name")
-    ):
-        raise ValueError(f"agent {agent!r} is not allowed: it must be a name, or an object with name, reset(seed) and act(views)")
+    if isinstance(agent, type):
+        raise ValueError(f"agent {agent!r} is not allowed: it is a class; give an object of it")
+    missing = [method for method in ("reset", "act") if not callable(getattr(agent, method, None))]
+    missing += [] if hasattr(agent, "name") else ["name"]
+    if missing:
+        raise ValueError(
+            f"agent {agent!r} is not allowed: it must be a name, or an object with name, reset(seed) and act(views);"
+            f" it has no {', no '.join(missing)}"
+        )
     return agent
 
 
@@ -137,6 +140,8 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
     seeds: for an agent that `draws_by_seed`, what to draw from for each view, uint64 (B,).
     Raises ValueError, naming the agent, unless it gives one legal action for each.
     """
+    if not len(views):
+        return np.zeros(0, np.int64)
     given = views if type(agent) in _OWN else copy_for_agent(views)
     chosen = agent.act(given) if seeds is None else agent.act(given, seeds)  # type: ignore[call-arg]
     actions = np.asarray(chosen)
@@ -148,7 +153,11 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
     legal = inside & (views["legal"] >> np.where(inside, actions, 0).astype(np.uint64) & np.uint64(1)).astype(np.bool_)
     if not legal.all():
         first = int(legal.argmin())
-        raise ValueError(f"agent {agent.name!r} chose the illegal action {actions[first]}")
+        allowed = ", ".join(f"{a} ({action_text(a)})" for a in members(views["legal"][first]))
+        raise ValueError(
+            f"agent {agent.name!r} chose the illegal action {actions[first]} at view {first}:"
+            f" seat {views['seat'][first]} may take {allowed}"
+        )
     return actions.astype(np.int64)
 
 
