@@ -83,6 +83,8 @@ class Run:
             run.save()
             return run
         config, network, tensors, progress = load_checkpoint(folder)
+        if (folder / CONFIG).exists() and _read_config(folder / CONFIG) != config:
+            raise ValueError(f"{folder}: checkpoint and {CONFIG} are not of one run")
         try:
             run.seconds, run._best = float(progress["seconds"]), float(progress["best"])
             run.learner = run._new_learner(config)
@@ -107,18 +109,25 @@ class Run:
         path = self.folder / METRICS
         if not path.exists():
             return
-        kept: list[str] = []
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        kept: list[str] = []
+        last = None  # iteration of the last line kept; the first one may be any, for who has lost the file goes on without
         for number, line in enumerate(lines, 1):
-            try:
-                iteration = json.loads(line)["iteration"]
-            except (ValueError, KeyError, TypeError, RecursionError):
-                iteration = None
-            if len(kept) == self.learner.iteration:
+            iteration = _iteration_of(line)
+            if last == self.learner.iteration or (iteration is not None and iteration > self.learner.iteration):
                 break
-            if iteration != number or not line.endswith("\n"):
-                raise ValueError(f"{path}, line {number}: it is not that of iteration {number}; restore the file, or delete it")
+            if iteration is None and number == len(lines) and not line.endswith("\n"):
+                break
+            if iteration is None or (last is not None and iteration != last + 1):
+                expected = "of an iteration" if last is None else f"that of iteration {last + 1}"
+                raise ValueError(f"{path}, line {number}: it is not {expected}; restore the file, or delete it")
             kept.append(line)
+            last = iteration
+        if kept and last != self.learner.iteration:
+            raise ValueError(
+                f"{path}, line {len(kept)}: the lines of iterations {last + 1} to {self.learner.iteration} are missing after it;"  # type: ignore[operator]
+                " restore the file, or delete it"
+            )
         if len(kept) != len(lines):
             write_whole(path, "".join(kept))
 
@@ -231,6 +240,15 @@ class Run:
         write_whole(self.folder / EVALUATION, json.dumps([dataclasses.asdict(d) for d in duels], indent=2) + "\n")
         console.print(table_of(duels))
         return duels
+
+
+def _iteration_of(line: str) -> int | None:
+    """The iteration of a whole line of metrics; None for anything else."""
+    try:
+        iteration = json.loads(line)["iteration"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return iteration if isinstance(iteration, int) and line.endswith("\n") else None
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

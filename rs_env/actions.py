@@ -32,7 +32,7 @@ def action_number(action: Any) -> int:
         number = _only_element(action)
         if not isinstance(number, bool):
             return operator.index(number)
-    except (TypeError, ValueError, RuntimeError):  # torch's item() raises the last where there are several elements
+    except Exception:  # whatever the library of an array raises where there are several elements
         pass
     raise ActionTypeError(
         f"action {action!r} is not allowed: it is of type {type(action).__name__}; an action is a whole number in"
@@ -53,7 +53,10 @@ def action_numbers(actions: Any, count: int) -> np.ndarray:
 
     Raises ActionTypeError, naming the dtype, unless they are whole numbers, and ValueError for another shape.
     """
-    numbers = np.asarray(actions)
+    try:
+        numbers = np.asarray(actions)
+    except Exception as error:  # of a ragged list, or of a tensor that is not on the CPU
+        raise ActionTypeError(f"actions: {type(actions).__name__} is not allowed: it is no array of integers ({error})") from None
     if numbers.shape != (count,):
         raise ValueError(f"actions: shape {numbers.shape} of {numbers.dtype} is not allowed: they must be integers of shape ({count},)")
     if numbers.dtype.kind not in "iu":

@@ -13,12 +13,11 @@ from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, 
 from rs_env.observation import observation_spec, state_spec
 from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, rules_of_call
-from rs_env.state import NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
+from rs_env.state import LAST_FIRST_DEAL, NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.view import empty_views
 
 _DERIVED = ("_compiled", "_turn", "_status", "_deals_done", "observation", "action_mask")
 
-_LAST_FIRST_DEAL = (1 << 31) - 2 - (1 << 20)  # so that no match runs out of numbers for its deals, which are int32
 Deck = str | Iterable[int | str]
 
 
@@ -57,7 +56,7 @@ class Game:
         self._given_decks = check_decks(self.rules, deck)
         dealer = check_dealer(self.rules, dealer)
         self.index = check_whole("index", index, 0, (1 << 64) - 1)
-        self.first_deal = check_whole("first_deal", first_deal, 0, _LAST_FIRST_DEAL)
+        self.first_deal = check_whole("first_deal", first_deal, 0, LAST_FIRST_DEAL)
         self._compiled = compile_rules(self.rules)
         self._hold(np.zeros(1, STATE))
         self.history: list[list[tuple[int, int]]] = []

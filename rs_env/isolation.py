@@ -1,8 +1,11 @@
-"""An agent in a process of its own: it gets copies of views through a pipe, and nothing else of the game exists there.
+"""An agent in a process of its own: it gets copies of views through a socket, and nothing else of the game exists there.
 
 Within one process Python hides nothing from code that searches the interpreter for it, stack frames and all. Whoever lets others'
 agents compete runs them here. An answer takes some tens of microseconds longer, and batches share that. The process is spawned: a
 script must make its agents under ``if __name__ == "__main__":``, or it is run a second time there.
+
+What comes back is not believed: it is no pickle, which would run whatever the sender wants, its length is bounded, and it must bear
+the number of the question.
 """
 
 from __future__ import annotations
@@ -10,8 +13,11 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import signal
+import socket
+import struct
+import time
+import weakref
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -19,16 +25,19 @@ import numpy as np
 from rs_env.baselines import make_agent
 from rs_env.baselines.agent import Agent, as_agent, copy_for_agent, draws_by_seed
 
-SECONDS_TO_START = 60.0
+SECONDS_TO_START = 120.0
+_HEADER = struct.Struct("<QQ")  # number of the question, bytes that follow
+_NAME, _ACTIONS, _NOTHING, _ERROR = b"i", b"a", b"n", b"e"
+_LONGEST_TEXT = 10_000
 
 
 class Isolated:
     """The same agent, played by another process.
 
-    agent: a name, an object that can be pickled, or a function without arguments that makes one there.
+    agent: a name, an object that can be pickled, or a class or function without arguments that makes one there.
     seconds: how long an answer may take; None: any time. Raises ValueError for what is no agent; RuntimeError, naming the agent, where
-    it raises, ends its process or takes too long. The process ends with `close`, or with this one. A copy, or what a pickle of it
-    becomes, is the agent as it was given, in one more process.
+    it raises, ends its process, takes too long or answers nonsense, after which its process is ended. The process ends with `close`, or
+    with this one. A copy, or what a pickle of it becomes, is the agent as it was given, in one more process.
     """
 
     def __init__(self, agent: str | Agent | Callable[[], Agent], seconds: float | None = None) -> None:
@@ -37,13 +46,15 @@ class Isolated:
             pickle.dumps(agent)
         except Exception as error:
             raise ValueError(f"agent {agent!r} is not allowed: it cannot be sent to a process ({error})") from None
-        ours, theirs = multiprocessing.get_context("spawn").Pipe()
+        self._socket, theirs = socket.socketpair()
         self._process = multiprocessing.get_context("spawn").Process(target=_work, args=(theirs, agent), daemon=True)
         self._process.start()
         theirs.close()
-        self._pipe, self.name = ours, str(getattr(agent, "name", agent))
+        self._end = weakref.finalize(self, _end, self._socket, self._process)
+        self._number, self.name = 0, str(getattr(agent, "name", agent))
         try:
-            self.name, self._takes_seeds = self._received(SECONDS_TO_START)
+            answer = self._received(time.monotonic() + SECONDS_TO_START, _LONGEST_TEXT)
+            self.name, self._takes_seeds = answer[1:].decode(errors="replace"), answer[:1] == b"1"
         except RuntimeError as error:
             raise RuntimeError(f"{error} (a script must make it under: if __name__ == '__main__')") from None
         if self._takes_seeds:
@@ -54,74 +65,133 @@ class Isolated:
 
     def reset(self, seed: int | None) -> None:
         """Start anew, see `rs_env.baselines.agent.Agent`."""
-        self._call("reset", seed)
+        self._call(0, "reset", seed)
 
     def act(self, views: np.ndarray) -> np.ndarray:
         """One action for each view, unchecked; whoever asks checks it."""
-        return self._call("act", views)
+        return self._call(len(views), "act", views)
 
     def _act_with_seeds(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        return self._call("act", views, seeds)
+        return self._call(len(views), "act", views, seeds)
 
     def close(self) -> None:
-        """End the process."""
-        self._pipe.close()
-        self._process.join(1.0)
-        self._process.kill()
+        """End the process; once the agent is gone that happens by itself."""
+        self._end()
 
-    def _call(self, *message: Any) -> Any:
+    def _call(self, count: int, *message: Any) -> np.ndarray:
+        """The answer to a question, `count` actions."""
+        self._number += 1
+        until = None if self._seconds is None else time.monotonic() + self._seconds
         try:
-            self._pipe.send(message)
+            self._set_time(until)
+            _send(self._socket, self._number, pickle.dumps(message))
+        except TimeoutError:
+            raise self._ended(f"took longer than {self._seconds} seconds") from None
         except OSError:
-            raise RuntimeError(f"agent {self.name!r}: its process has ended") from None
-        return self._received(self._seconds)
+            raise self._ended("its process has ended") from None
+        content = self._received(until, max(8 * count, _LONGEST_TEXT))
+        if len(content) != 8 * count:
+            raise self._ended(f"answered {len(content)} bytes to {count} views")
+        return np.frombuffer(content, np.int64)
 
-    def _received(self, seconds: float | None) -> Any:
+    def _received(self, until: float | None, most: int) -> bytes:
+        """What answers the present question. Answers to other ones, which nobody has asked for, are dropped."""
         try:
-            if not self._pipe.poll(seconds):
-                self._process.kill()
-                raise RuntimeError(f"agent {self.name!r} took longer than {seconds} seconds, so its process was ended")
-            error, answer = _plain(self._pipe.recv_bytes())
-        except (EOFError, OSError):
-            raise RuntimeError(f"agent {self.name!r}: its process has ended") from None
-        if error is not None:
-            raise RuntimeError(f"agent {self.name!r}: {error}")
-        return answer
+            while True:
+                number, length = _HEADER.unpack(self._bytes(_HEADER.size, until))
+                if length > most + 1:
+                    raise self._ended(f"answers with {length} bytes")
+                kind, content = self._bytes(1, until), self._bytes(length - 1, until) if length > 1 else b""
+                if number == self._number:
+                    break
+        except TimeoutError:
+            raise self._ended("took too long to start" if self._number == 0 else f"took longer than {self._seconds} seconds") from None
+        except OSError:
+            raise self._ended("its process has ended") from None
+        if kind == _ERROR:
+            raise RuntimeError(f"agent {self.name!r}: {content.decode(errors='replace')}")
+        return content
+
+    def _bytes(self, count: int, until: float | None) -> bytes:
+        parts = []
+        while count:
+            self._set_time(until)
+            part = self._socket.recv(min(count, 1 << 20))
+            if not part:
+                raise ConnectionError
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def _set_time(self, until: float | None) -> None:
+        """Let the next operation wait until then. Raises TimeoutError where that is over."""
+        left = None if until is None else until - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+
+    def _ended(self, reason: str) -> RuntimeError:
+        self._end()
+        return RuntimeError(f"agent {self.name!r}: {reason}")
 
 
-def _plain(data: bytes) -> Any:
-    """What a worker has sent. It is not pickled: unpickling runs whatever the sender wants, here."""
-    kind, content = data[:1], data[1:]
-    if kind == b"a":
-        return None, np.frombuffer(content, np.int64)
-    if kind == b"i":
-        return None, (content[1:].decode(errors="replace"), content[:1] == b"1")
-    return (content.decode(errors="replace"), None) if kind == b"e" else (None, None)
+def _end(connection: socket.socket, process: Any) -> None:
+    connection.close()
+    process.kill()
+    process.join()
 
 
-def _work(pipe: Connection, made: Any) -> None:
-    """The other process: make the agent, then answer until the pipe is closed."""
+def _send(connection: socket.socket, number: int, content: bytes) -> None:
+    connection.sendall(_HEADER.pack(number, len(content)) + content)
+
+
+def _read(connection: socket.socket, count: int) -> bytes:
+    parts = []
+    while count:
+        part = connection.recv(min(count, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def _work(connection: socket.socket, made: Any) -> None:
+    """The other process: make the agent, then answer until the socket is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks
     try:
-        agent = as_agent(made() if callable(made) and not hasattr(made, "act") else made, make_agent)
-        pipe.send_bytes(b"i" + (b"1" if draws_by_seed(agent) else b"0") + agent.name.encode())
-    except Exception as error:
-        pipe.send_bytes(b"e" + f"{type(error).__name__}: {error}".encode())
+        makes = isinstance(made, type) or (callable(made) and not hasattr(made, "act"))
+        agent = as_agent(made() if makes else made, make_agent)
+        _send(connection, 0, _NAME + (b"1" if draws_by_seed(agent) else b"0") + _text(agent.name))
+        while True:
+            number, length = _HEADER.unpack(_read(connection, _HEADER.size))
+            _send(connection, number, _answer(agent, *pickle.loads(_read(connection, length))))
+    except (EOFError, OSError):
         return
-    while True:
-        try:
-            method, *arguments = pipe.recv()
-        except EOFError:
-            return
-        try:
-            if method == "reset":
-                agent.reset(*arguments)
-                pipe.send_bytes(b"n")
-            else:
-                views, *seeds = arguments
-                answer = np.asarray(agent.act(copy_for_agent(views), *(s for s in seeds if s is not None)))
-                if answer.shape != views.shape or answer.dtype.kind not in "iu":
-                    raise ValueError(f"gave {answer.dtype} of shape {answer.shape}: it must give integers of shape {views.shape}")
-                pipe.send_bytes(b"a" + answer.astype(np.int64).tobytes())
-        except Exception as error:
-            pipe.send_bytes(b"e" + f"{type(error).__name__}: {error}".encode())
+    except Exception as error:
+        _send(connection, 0, _ERROR + _error_text(error))
+
+
+def _answer(agent: Agent, method: str, *arguments: Any) -> bytes:
+    try:
+        if method == "reset":
+            agent.reset(*arguments)
+            return _NOTHING
+        views, *seeds = arguments
+        actions = np.asarray(agent.act(copy_for_agent(views), *(s for s in seeds if s is not None)))
+        if actions.shape != views.shape or actions.dtype.kind not in "iu":
+            raise ValueError(f"gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}")
+        return _ACTIONS + actions.astype(np.int64).tobytes()
+    except Exception as error:
+        return _ERROR + _error_text(error)
+
+
+def _error_text(error: Exception) -> bytes:
+    try:
+        return _text(f"{type(error).__name__}: {error}")
+    except Exception:  # of its __str__
+        return _text(type(error).__name__)
+
+
+def _text(text: object) -> bytes:
+    return str(text).encode(errors="replace")[: _LONGEST_TEXT - 2]

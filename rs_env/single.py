@@ -105,10 +105,10 @@ class RollingStoneEnv(gymnasium.Env):
             new_seed, first_deal = None, self.game.next_deal
         self._done = True
         if new_seed is not None:
-            self._seed = new_seed
+            self._opponents.reset(0, new_seed)  # first, for an agent may raise
             super().reset(seed=new_seed)
-            self._opponents.reset(0, new_seed)
             self._substitute.reset(opponent_seed(new_seed, self.rules.num_players - 1))
+            self._seed = new_seed
         for _ in range(MOST_DEALS_WITHOUT_DECISION):
             self.game = Game(self.rules, self._seed, deck, dealer, first_deal=first_deal)
             if self._fixed_seat is None:

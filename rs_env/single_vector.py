@@ -120,7 +120,8 @@ class RollingStoneVectorEnv(VectorEnv):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start games anew: game i from ``seed + i`` or ``seed[i]``, or with its next deck where that is None.
 
-        options: ``{"reset_mask": bool (num_envs,)}`` starts those games only; others are ignored with a warning.
+        options: ``{"reset_mask": bool (num_envs,)}`` starts those games only, and ``infos["_action_mask"]`` says so; the masks of the
+        others are theirs as before. Other options are ignored with a warning.
         """
         chosen = self._chosen(options)
         seeds = self._checked_seeds(seed)

@@ -63,6 +63,11 @@ class BatchActionSpace(spaces.MultiDiscrete):
     def __init__(self, num_envs: int) -> None:
         super().__init__(np.full(num_envs, NUM_ACTIONS, np.int64))
 
+    def seed(self, seed: Any = None) -> Any:
+        """Seed all draws; returns the seed or seeds."""
+        several = seed is None or isinstance(seed, list | tuple)
+        return super().seed(seed if several else check_whole("seed", seed, 0, _LARGEST_SEED))
+
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
         """A random action for each game, int64 (B,); with masks (int8 or bool, (B, 53)) a legal one, 0 where a row is empty."""
         if not isinstance(mask, np.ndarray):

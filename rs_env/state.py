@@ -17,6 +17,9 @@ RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 WIN, PLACES, CARDS, FACE, PARLETT = range(len(SCORING))
 NO_TRUMP, LAST_DEALT = -1, 4
 NOBODY = NO_CARD = NO_SUIT = -1
+LAST_FIRST_DEAL = (1 << 31) - 2 - (1 << 20)
+"""The highest number of a deck to begin with: then no game runs out of numbers for its deals, which are int32."""
+
 NOTHING_PLAYED = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 RULES = np.dtype(

@@ -14,7 +14,7 @@ from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, PICKUP
 from rs_env.engine import card_played, legal_actions
 from rs_env.jit import njit
 from rs_env.rules import MAX_PLAYERS, Rules
-from rs_env.state import LAST_DEALT, NO_CARD, NO_SUIT, NOBODY, RUNNING, compile_rules
+from rs_env.state import LAST_DEALT, LAST_FIRST_DEAL, NO_CARD, NO_SUIT, NOBODY, RUNNING, compile_rules
 
 FAULTS = (
     "",
@@ -26,7 +26,7 @@ FAULTS = (
     "excluded: a suit that the seat's unknown cards have, or that does not exist",
     "dealer, leader, turn: not seats of this game",
     "played, trick: not the same cards",
-    "led, barred, trump: not suits as they can be at this moment",
+    "led, barred, trump, leader: not as they can be at this moment",
     "pending, turn: not the seats that have yet to play, clockwise from the leader",
     "leavers: not the seats in the game that have no card left",
     "actions, deals_done, deal: not numbers that the limits of the rules allow",
@@ -78,7 +78,7 @@ def _fault(rules, s):
     if fault != _FINE:
         return fault
     deals = rules.max_deals if rules.target > 0.0 else 1
-    if not (0 <= s.actions < rules.max_actions and s.deal >= 0 and 0 <= s.deals_done < deals):
+    if not (0 <= s.actions < rules.max_actions and 0 <= s.deal <= LAST_FIRST_DEAL and 0 <= s.deals_done < deals):
         return _COUNTS
     for seat in range(MAX_PLAYERS):
         bound = rules.target if rules.target > 0.0 and seat < n else 0.0
@@ -176,7 +176,7 @@ def _suits_agree(rules, s):
     if s.trump != rules.trump and not (rules.trump == LAST_DEALT and s.trump != NO_SUIT):
         return False
     if s.trick == EMPTY:
-        return s.led == NO_SUIT and (s.barred == NO_SUIT or rules.bar_suit)
+        return s.leader == s.turn and s.led == NO_SUIT and (s.barred == NO_SUIT or rules.bar_suit)
     card = card_played(s.played, s.leader)
     if s.barred != NO_SUIT or s.led == NO_SUIT or card == NO_CARD or not bit(card) & suit_set(s.led):
         return False

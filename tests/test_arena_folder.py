@@ -228,6 +228,12 @@ def change_run(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         lambda run: run.update(asked=[-1, 0, 0, 0]),
         lambda run: run.update(asked=None),
         lambda run: run.update(about=7),
+        lambda run: run.update(seed=None),
+        lambda run: run.update(seed=float("inf")),
+        lambda run: run.update(deals=[]),
+        lambda run: run.update(deals=None),
+        lambda run: run.update(matrix_deals=-1),
+        lambda run: run.update(precision="high"),
         lambda run: run.update(format="rs_env.arena/1"),
     ],
 )
@@ -238,6 +244,15 @@ def test_damaged_settings_are_refused_in_one_line(change: Callable[[dict[str, An
     assert main(["report", str(copied)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1
+
+
+def test_a_resume_that_is_refused_cuts_nothing_off(copied: Path) -> None:
+    change_run(copied, lambda run: run.update(seconds=[1.0]))
+    torn = games_of(copied)[:-100]
+    (copied / "games.jsonl").write_bytes(torn)
+    with pytest.raises(ValueError, match=r"run\.json"):
+        play(copied, resume=True)
+    assert games_of(copied) == torn
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"[" * 100_000])

@@ -173,16 +173,61 @@ def test_a_run_that_another_process_has_gone_on_with_must_be_resumed_again(tmp_p
     assert content_of(tmp_path) == before
 
 
-@pytest.mark.parametrize("content", ["nonsense\n", '{"iteration": 2}\n', "[]\n", "{}\n", '{"iteration": 1}'])
-def test_damaged_metrics_are_refused_by_line_and_nothing_is_changed(tmp_path: Path, content: str) -> None:
-    run = Run(CONFIG_OF_TESTS, tmp_path)
-    for _ in range(2):
+def line(iteration: int) -> str:
+    return json.dumps({"iteration": iteration, "of": "this run"}) + "\n"
+
+
+def at_iteration(folder: Path, iteration: int) -> Run:
+    run = Run(CONFIG_OF_TESTS, folder)
+    for _ in range(iteration):
         run.learner.iterate()
     run.save()
-    (tmp_path / METRICS).write_text(content + '{"iteration": 2}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match="line 1"):
+    return run
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("nonsense\n" + line(2), "line 1"),
+        ("[]\n" + line(2), "line 1"),
+        ("{}\n" + line(2), "line 1"),
+        (line(1) + line(1) + line(2), "line 2"),
+        (line(1) + '{"iter\n' + line(2), "line 2"),
+        (line(1), "lines of iterations 2 to 2 are missing"),
+        (line(1)[:-1] + line(2), "line 1"),
+    ],
+)
+def test_damaged_metrics_are_refused_by_line_and_nothing_is_changed(tmp_path: Path, content: str, said: str) -> None:
+    at_iteration(tmp_path, 2)
+    (tmp_path / METRICS).write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
         Run.resume(tmp_path).train(quiet())
-    assert (tmp_path / METRICS).read_text(encoding="utf-8") == content + '{"iteration": 2}\n'
+    assert (tmp_path / METRICS).read_text(encoding="utf-8") == content
+
+
+def test_a_run_whose_metrics_are_lost_goes_on_and_can_be_resumed_again(tmp_path: Path) -> None:
+    at_iteration(tmp_path, 3)  # and its metrics are gone
+    run = Run.resume(tmp_path)
+    run._check_finite = interrupting(run, 6)  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        run.train(quiet())
+    assert Run.resume(tmp_path).train(quiet())
+    assert [entry["iteration"] for entry in metrics_of(tmp_path)] == [4, 5, 6, 7, 8]
+
+
+def interrupting(run: Run, iteration: int) -> Callable[[Any], None]:
+    def check(metrics: Any) -> None:
+        if run.learner.iteration > iteration:
+            raise KeyboardInterrupt
+
+    return check
+
+
+def test_a_checkpoint_of_another_run_is_not_gone_on_with(whole: Path, tmp_path: Path) -> None:
+    Run(replace(CONFIG_OF_TESTS, seed=77), tmp_path)
+    (tmp_path / FILE_NAME).write_bytes((whole / FILE_NAME).read_bytes())
+    with pytest.raises(ValueError, match="not of one run"):
+        Run.resume(tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"seed": -1}', "[" * 100_000])

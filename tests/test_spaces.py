@@ -155,6 +155,16 @@ def test_action_spaces_are_seeded_by_numpy_integers() -> None:
         space.seed(seed)
         draws.append([int(space.sample(np.ones(NUM_ACTIONS, bool))) for _ in range(20)])
     assert draws[0] == draws[1] == draws[2]
+    batch = SelfPlayVectorEnv(4).action_space
+    samples = []
+    for seed in (5, np.int64(5), np.array(5)):
+        batch.seed(seed)
+        samples.append(batch.sample().tolist())
+    assert samples[0] == samples[1] == samples[2]
+    for refused in (space, batch):
+        for seed in (True, -1, 2**64, 1.0):
+            with pytest.raises(ValueError, match="seed="):
+                refused.seed(seed)  # type: ignore[arg-type]
 
 
 def test_bounds_become_tensors_without_a_warning() -> None:

@@ -7,6 +7,7 @@ import functools
 import gc
 import os
 import random
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -172,6 +173,55 @@ class Slow(Model):
         return super().act(views, seeds)
 
 
+class Talking(Model):
+    """Finds its end of the socket and writes to it what it likes."""
+
+    def say(self, content: bytes) -> None:
+        (found,) = [o for o in gc.get_objects() if type(o) is socket.socket]
+        found.sendall(content)
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        raise NotImplementedError
+
+
+class HalfAHeader(Talking):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        self.say(b"xy")
+        time.sleep(60)
+        return super().act(views)
+
+
+class Gigabytes(Talking):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        self.say((1).to_bytes(8, "little") + (1 << 40).to_bytes(8, "little"))
+        time.sleep(60)
+        return super().act(views)
+
+
+class OddLength(Talking):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        self.say((1).to_bytes(8, "little") + (6).to_bytes(8, "little") + b"a12345")
+        time.sleep(60)
+        return super().act(views)
+
+
+class Surplus(Talking):
+    """Answers each question once more than it is asked, as if it had been asked before."""
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        self.say((77).to_bytes(8, "little") + (9).to_bytes(8, "little") + b"a" + bytes(8))
+        return Model.act(self, views, seeds)
+
+
+class Unspeakable(Model):
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        raise ValueError("\ud800")
+
+
+class Numbered(Model):
+    name = 5  # type: ignore[assignment]
+
+
 class Old(Model):
     """Without the parameter `seeds`."""
 
@@ -229,8 +279,20 @@ def test_an_isolated_agent_that_fails_is_named(closing: Any) -> None:
     views = random_views(Rules(), 3, 1)
     with pytest.raises(RuntimeError, match="agent 'model': its process has ended"):
         closing(Ending()).act(views)
-    with pytest.raises(RuntimeError, match=r"agent 'model' took longer than 0\.1 seconds"):
+    with pytest.raises(RuntimeError, match=r"agent 'model': took longer than 0\.1 seconds"):
         closing(Slow(), seconds=0.1).act(views)
+    for liar in (HalfAHeader, Gigabytes, OddLength):
+        begin = time.monotonic()
+        agent = closing(liar, seconds=2.0)
+        with pytest.raises(RuntimeError, match=r"agent 'model'.* (took longer|answers with|answered)"):
+            agent.act(views)
+        assert time.monotonic() - begin < 45
+        with pytest.raises(RuntimeError, match="its process has ended"):
+            agent.act(views)
+    assert closing(Surplus).act(views).tolist() == Model().act(views).tolist()
+    with pytest.raises(RuntimeError, match="ValueError"):
+        closing(Unspeakable).act(views)
+    assert closing(Numbered).name == "5"
     with pytest.raises(RuntimeError, match="gave float64"):
         closing(Floats()).act(views)
     with pytest.raises(RuntimeError, match="ValueError: assignment destination is read-only"):

@@ -143,6 +143,29 @@ def test_a_wrong_state_is_refused_by_name_and_changes_nothing(change: Callable[[
     assert vec.states.tobytes() == before
 
 
+def test_whoever_is_to_act_leads_an_empty_trick() -> None:
+    """Also where the leader named is out of the game, whom nobody would go round to."""
+    rules = Rules(num_players=4, going_out="immediate", play_on=True)
+    vec = SelfPlayVectorEnv(1, rules, seed=2)
+    while not (vec.states["num_out"][0] and vec.states["trick"][0] == 0):
+        vec.step(vec.random_actions())
+    gone = int(vec.states["out"][0, 0])
+    states = vec.states.copy()
+    assert states["turn"][0] != gone
+    check_states(rules, states)
+    states["leader"][0] = gone
+    with pytest.raises(ValueError, match="leader"):
+        check_states(rules, states)
+
+
+def test_numbers_of_decks_have_room_for_more() -> None:
+    vec = SelfPlayVectorEnv(1)
+    states = vec.states.copy()
+    states["deal"] = 2**31 - 1
+    with pytest.raises(ValueError, match="deal"):
+        vec.restore(states)
+
+
 def test_states_of_another_number_of_players_are_refused_though_the_deck_is_the_same() -> None:
     four = SelfPlayVectorEnv(3, Rules(num_players=4))
     two = SelfPlayVectorEnv(3, Rules(num_players=2, ranks=8))

@@ -26,6 +26,7 @@ import numpy as np
 from rs_env.arena.games import game_of_line
 from rs_env.arena.seating import games_per_deal, seatings
 from rs_env.files import only_process_in, write_whole
+from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules
 
 FORMAT = "rs_env.arena/2"
@@ -143,10 +144,11 @@ def _past(folder: Path, settings: Settings) -> Played:
     for name in _SAME:
         if getattr(before, name) != getattr(settings, name):
             raise ValueError(f"{name}={getattr(settings, name)!r} is not allowed: the run in {folder} has {name}={getattr(before, name)!r}")
+    times = _times_of(run, settings, folder)
     games, end = read_games(folder / GAMES, settings)
     if (folder / GAMES).exists():
         os.truncate(folder / GAMES, end)
-    return Played(settings, games, *_times_of(run, settings, folder), versions())
+    return Played(settings, games, *times, versions())
 
 
 def nothing_played(settings: Settings) -> Played:
@@ -171,7 +173,12 @@ def _settings_of(run: dict[str, Any], folder: Path) -> Settings:
         rules, agents, cheats = Rules.from_dict(values["rules"]), tuple(values["agents"]), tuple(values["cheats"])
         if len(agents) < 2 or len(cheats) != len(agents) or not all(isinstance(name, str) for name in agents):
             raise ValueError(f"agents={agents!r}, cheats={cheats!r}")
-        settings = Settings(**{**values, "agents": agents, "cheats": cheats, "rules": rules})
+        numbers = {"seed": check_seed(values["seed"] if values["seed"] is not None else -1)}
+        numbers |= {name: check_whole(name, values[name], least, (1 << 31) - 1) for name, least in (("deals", 2), ("matrix_deals", 0))}
+        precision = values["precision"]
+        if precision is not None and not (isinstance(precision, float | int) and 0 < precision < 1):
+            raise ValueError(f"precision={precision!r}")
+        settings = Settings(**{**values, **numbers, "agents": agents, "cheats": cheats, "rules": rules})
         for table in settings.parts:
             settings.games_per_deal(table)
         return settings
