@@ -28,6 +28,8 @@ def action_number(action: Any) -> int:
     action: a whole number of Python, NumPy, torch or any library whose arrays have ``item()``, alone or as the only element of an
     array, tensor or list. Raises ActionTypeError, naming type and value, for anything else, bools and 3.0 included.
     """
+    if type(action) is np.int64:  # what spaces and most networks give
+        return int(action)
     try:
         number = _only_element(action)
         if not isinstance(number, bool):
@@ -61,4 +63,5 @@ def action_numbers(actions: Any, count: int) -> np.ndarray:
         raise ValueError(f"actions: shape {numbers.shape} of {numbers.dtype} is not allowed: they must be integers of shape ({count},)")
     if numbers.dtype.kind not in "iu":
         raise ActionTypeError(f"actions: dtype {numbers.dtype} is not allowed: they must be integers of shape ({count},)")
-    return np.ascontiguousarray(numbers, np.int64)
+    # Read-only arrays, such as those of JAX, are copied too: for them the kernels would compile anew.
+    return numbers if numbers.dtype == np.int64 and numbers.flags.carray else np.array(numbers, np.int64)

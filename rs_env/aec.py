@@ -75,6 +75,8 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         self.render_mode = check_render_mode(render_mode)
         self.observation_dtype = check_observation_dtype(observation_dtype)
         self.flat, self.mark_waiting = bool(flat), bool(mark_waiting)
+        self._waiting_mask = new_mask()
+        self._waiting_mask[PICKUP] = self.mark_waiting
         n = self.rules.num_players
         self.possible_agents = [f"player_{seat}" for seat in range(n)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -114,7 +116,7 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection = None
-        self.infos = {agent: {"action_mask": self.waiting_mask()} for agent in self.agents}
+        self.infos = {agent: {"action_mask": self._waiting_mask.copy()} for agent in self.agents}
         self._next_turn()
         if self.render_mode == "human":
             self.render()
@@ -125,13 +127,16 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         Raises IllegalActionError, with nothing changed, where the rules do not allow it, and ActionTypeError, a TypeError, for
         what is no whole number.
         """
-        agent = self.agent_selection
+        try:
+            agent = self.agent_selection
+        except AttributeError:
+            raise self._not_reset() from None
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         self.game.play(action if type(action) is int else action_number(action))
         self._cumulative_rewards[agent] = 0.0
-        self.infos[agent] = {"action_mask": self.waiting_mask()}
+        self.infos[agent] = {"action_mask": self._waiting_mask.copy()}
         if self.game.is_over:
             self._finish()
         else:
@@ -154,27 +159,26 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         """What an agent may know now, before its turn and after the end as well. Changes nothing."""
         if agent not in self._seats:
             raise ValueError(f"agent={agent!r} is not allowed: agents are {', '.join(self.possible_agents)}")
-        done = self.terminations.get(agent, True) or self.truncations[agent]
+        try:
+            done = self.terminations.get(agent, True) or self.truncations[agent]
+        except AttributeError:
+            raise self._not_reset() from None
         if agent == self.agent_selection and not done:
-            return self._shown(self.game.observation.copy(), self.game.action_mask.copy())
-        observation, mask = np.empty(self.layout.size, np.int8), np.empty(NUM_ACTIONS, np.int8)
-        self.game.observe_into(self._seats[agent], observation, mask)
-        return self._shown(observation, self.waiting_mask())
-
-    def _shown(self, observation: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray] | np.ndarray:
+            observation, mask = self.game.observation.copy(), self.game.action_mask.copy()
+        else:
+            observation, mask = self.game.observation_for(self._seats[agent])[0], self._waiting_mask.copy()
         if self._high is not None:
             observation = scaled(observation, self._high)
         return observation if self.flat else {"observation": observation, "action_mask": mask}
 
     def waiting_mask(self) -> np.ndarray:
         """The mask of a seat that is not to act: int8 (53,), zeros, but for the pickup with `mark_waiting`."""
-        mask = new_mask()
-        if self.mark_waiting:
-            mask[PICKUP] = 1
-        return mask
+        return self._waiting_mask.copy()
 
     def state(self) -> np.ndarray:
         """All hands and all public knowledge by absolute seat, laid out by `rs_env.observation.state_spec`."""
+        if not hasattr(self, "game"):
+            raise self._not_reset()
         layout = state_spec(self.rules.num_players)
         vector = np.empty(layout.size, np.int8)
         self.game.global_state_into(vector)
@@ -187,15 +191,17 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         """
         if self.render_mode is None:
             warnings.warn("render() does nothing without a render_mode", stacklevel=2)
+            return None
+        if not hasattr(self, "game"):
+            raise self._not_reset()
         return render(self.game, self.render_mode)
 
     def close(self) -> None:
         """Nothing is held that would need to be released."""
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("game", *_SET_BY_RESET):  # asked for only where the attribute does not exist yet
-            raise AttributeError(f"{name} does not exist before the first reset(): call it first")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def _not_reset(self) -> AttributeError:
+        """What to say before the first reset; PettingZoo's environments raise this kind of error then."""
+        return AttributeError(f"{type(self).__name__} has no game before its first reset(): call it first")
 
 
 def read_reset_options(rules: Rules, options: dict[str, Any] | None) -> tuple[Any, Any]:

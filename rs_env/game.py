@@ -253,6 +253,14 @@ class Game:
         kernels.view(self.states, 0, seat, views)
         return views[0]
 
+    def observation_for(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
+        """A seat's observation, int8 (D,), and action mask, int8 (53,), as fresh arrays. Raises ValueError for another seat."""
+        if type(seat) is not int or not 0 <= seat < self.num_players:
+            seat = check_whole("seat", seat, 0, self.num_players - 1)
+        observation, mask = np.empty_like(self.observation), np.empty_like(self.action_mask)
+        kernels.observe(self._compiled, self.states, 0, seat, observation, mask)
+        return observation, mask
+
     def observe_into(self, seat: int, observation: np.ndarray, mask: np.ndarray) -> None:
         """Write a seat's observation and action mask to int8 arrays of shapes (D,) and (53,).
 

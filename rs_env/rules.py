@@ -219,7 +219,10 @@ def rules_of_call(
     keyword that is neither an argument of the caller nor an option of `Rules`: whoever tries which keywords are allowed, as
     frameworks do, looks for that. Raises ValueError for a value that is not allowed.
     """
-    options = options if num_players is None else {**options, "num_players": num_players}
+    if num_players is not None:
+        options = {**options, "num_players": num_players}
+    if not options:
+        return as_rules(rules)
     for other, name in OTHER_NAMES.items():
         if other in options:
             if name in options:

@@ -158,8 +158,7 @@ class RollingStoneEnv(gymnasium.Env):
                 game.play(int(self._opponents.act(place, this_game, np.array([game.view(seat)]))[0]))  # type: ignore[arg-type]
 
     def _observation(self) -> np.ndarray:
-        observation = np.empty(self.layout.size, np.int8)
-        self.game.observe_into(self.learner_seat, observation, new_mask())
+        observation, _ = self.game.observation_for(self.learner_seat)
         return observation if self.observation_dtype == "int8" else scaled(observation, self._high)
 
     def action_masks(self) -> np.ndarray:

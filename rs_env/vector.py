@@ -104,7 +104,8 @@ class SelfPlayVectorEnv:
         self._policy = np.zeros(self.num_envs, np.uint64)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._illegal = np.zeros(self.num_envs, np.bool_)
-        self._rows = np.zeros((self.num_envs if self.observation_dtype != "int8" else 0, self.layout.size), np.int8)  # before scaling
+        scales = self.observation_dtype != "int8"
+        self._rows = np.zeros((self.num_envs, self.layout.size), np.int8) if scales else None  # observations before they are scaled
         self._batch = self.new_batch()
         self._checked_out: tuple[Any, ...] = (None,) * len(fields(Batch))
         self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
@@ -187,8 +188,9 @@ class SelfPlayVectorEnv:
 
         The array returned is `out`, or without it one that the next call uses again: copy what is to be kept.
         """
-        out = self._actions if out is None else out
-        if not isinstance(out, np.ndarray) or out.shape != (self.num_envs,) or out.dtype != np.int64 or not out.flags.carray:
+        if out is None:
+            out = self._actions
+        elif not isinstance(out, np.ndarray) or out.shape != (self.num_envs,) or out.dtype != np.int64 or not out.flags.carray:
             raise ValueError(f"out={out!r} is not allowed: it must be a contiguous, writable int64 array of shape ({self.num_envs},)")
         self._share(_random_actions, _random_actions_parallel, self._legal, self._policy, out)
         return out
@@ -234,7 +236,7 @@ class SelfPlayVectorEnv:
         """Take these actions, or none, then show the games."""
         self._untouched = False
         act = actions is not None
-        observation = self._rows if len(self._rows) else batch.observation
+        observation = batch.observation if self._rows is None else self._rows
         mask = observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
         rows = (observation.view(np.int8), observation.strides[0], mask)
         flags = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
@@ -242,7 +244,7 @@ class SelfPlayVectorEnv:
         self._share(
             _run, _run_parallel, self._compiled, self.states, actions, self._legal, act, self.skip_forced, self.packed, *rows, *flags
         )
-        if len(self._rows):
+        if self._rows is not None:
             self._share(_scale, _scale_parallel, self._rows, self._high, batch.observation)
         return batch
 

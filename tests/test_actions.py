@@ -121,6 +121,12 @@ def test_the_error_is_an_illegal_action_too() -> None:
     assert issubclass(ActionTypeError, TypeError)
 
 
+def read_only(actions: np.ndarray) -> np.ndarray:
+    copied = actions.copy()
+    copied.flags.writeable = False
+    return copied
+
+
 BATCHES: dict[str, Callable[[], Any]] = {
     "self-play": lambda: SelfPlayVectorEnv(3, seed=1),
     "Gymnasium": lambda: gymnasium.make_vec("rs_env/RollingStone-v0", 3, vectorization_mode="vector_entry_point", opponents="random"),
@@ -141,7 +147,15 @@ def test_batches_take_whole_numbers_of_any_library(name: str) -> None:
     vec, actions = started(name)
     vec.step(actions)
     expected = vec.states.tobytes()
-    for convert in (list, tuple, np.uint8, torch.tensor, lambda a: torch.tensor(a, dtype=torch.int8), lambda a: np.asfortranarray(a)[::1]):
+    for convert in (
+        list,
+        tuple,
+        np.uint8,
+        read_only,
+        torch.tensor,
+        lambda a: torch.tensor(a, dtype=torch.int8),
+        lambda a: np.asfortranarray(a)[::1],
+    ):
         other, actions = started(name)
         other.step(convert(actions))
         assert other.states.tobytes() == expected

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rs_env import kernels
 from rs_env.baselines.tips import act_all, policy_all
 from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.rng import check_seed
@@ -88,12 +89,11 @@ def as_views(views: Any) -> np.ndarray:
         raise ValueError(
             f"views: {array.dtype} of shape {array.shape} is not allowed: they must be records of dtype rs_env.view.VIEW, shape (B,)"
         )
-    idle = np.flatnonzero(array["legal"] == 0)
-    if len(idle):
-        raise ValueError(f"views[{idle[0]}]: seat {array['seat'][idle[0]]} has no legal action, it is not its turn")
     array = np.require(array, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
     first = first_impossible(array)
     if first >= 0:
+        if array["legal"][first] == 0:
+            raise ValueError(f"views[{first}]: seat {array['seat'][first]} has no legal action, it is not its turn")
         raise ValueError(f"views[{first}]: no game shows this to a seat that is to act; views come from `Game.view`")
     return array
 
@@ -149,16 +149,16 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
         raise ValueError(
             f"agent {agent.name!r} gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}"
         )
-    inside = (actions >= 0) & (actions < NUM_ACTIONS)
-    legal = inside & (views["legal"] >> np.where(inside, actions, 0).astype(np.uint64) & np.uint64(1)).astype(np.bool_)
-    if not legal.all():
-        first = int(legal.argmin())
-        allowed = ", ".join(f"{a} ({action_text(a)})" for a in members(views["legal"][first]))
+    actions = np.array(actions, np.int64)  # a copy, which the agent cannot change after the check
+    legal, illegal = np.ascontiguousarray(views["legal"]), np.zeros(len(views), np.bool_)
+    if kernels.find_illegal(legal, actions, illegal):
+        first = int(illegal.argmax())
+        allowed = ", ".join(f"{a} ({action_text(a)})" for a in members(legal[first]))
         raise ValueError(
             f"agent {agent.name!r} chose the illegal action {actions[first]} at view {first}:"
             f" seat {views['seat'][first]} may take {allowed}"
         )
-    return actions.astype(np.int64)
+    return actions
 
 
 def build(factories: dict[str, Callable[..., Agent]], text: str) -> Agent:
