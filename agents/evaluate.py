@@ -32,7 +32,7 @@ def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals
 def table_of(duels: Sequence[Duel]) -> Table:
     """Duels as a table with win shares, their 95 % intervals and the capped share."""
     parity = duels[0].parity
-    title = f"{duels[0].agent} against {round(1 / parity) - 1} copies of each opponent (parity {parity:.1%}{few_deals(duels[0].deals)})"
+    title = f"{duels[0].agent} against {round(1 / parity) - 1} of each opponent (parity {parity:.1%}{few_deals(duels[0].deals)})"
     table = Table(title=title)
     for heading in ("opponents", "games", "win share", "95 % interval", "capped", "actions per game"):
         table.add_column(heading, justify="left" if heading == "opponents" else "right")

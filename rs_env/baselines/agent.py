@@ -154,10 +154,8 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
     if kernels.find_illegal(legal, actions, illegal):
         first = int(illegal.argmax())
         allowed = ", ".join(f"{a} ({action_text(a)})" for a in members(legal[first]))
-        raise ValueError(
-            f"agent {agent.name!r} chose the illegal action {actions[first]} at view {first}:"
-            f" seat {views['seat'][first]} may take {allowed}"
-        )
+        seat = views["seat"][first]
+        raise ValueError(f"views[{first}]: seat {seat} may take {allowed}; agent {agent.name!r} chose the illegal action {actions[first]}")
     return actions
 
 
