@@ -14,25 +14,22 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
-from numba import config, get_num_threads, prange, set_num_threads, threading_layer
+from numba import config, threading_layer
 
-from rs_env import engine, kernels
+from rs_env import batch_kernels as compiled
+from rs_env import kernels
 from rs_env.actions import IllegalActionError, action_numbers
-from rs_env.bits import EMPTY, PICKUP_BIT, address_of, lowest, nth_member, popcount, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS, action_text, members
-from rs_env.jit import njit
-from rs_env.observation import encode, observation_spec
-from rs_env.packing import encode_packed, packed_size
-from rs_env.rng import advance, below, check_seed, check_whole, game_key
+from rs_env.observation import observation_spec
+from rs_env.packing import packed_size
+from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, rules_of_call
-from rs_env.scoring import reward
 from rs_env.spaces import ActionSpace, BatchActionSpace, box_of, check_observation_dtype
-from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
+from rs_env.state import STATE, compile_rules
 from rs_env.validation import check_states
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
 _ONE_AT_A_TIME = Lock()  # Numba's layer "workqueue" ends the process where two Python threads run parallel loops at once
-_POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 
 
 @dataclass
@@ -163,13 +160,13 @@ class SelfPlayVectorEnv:
         if seed is not None:
             self._seed_games(check_seed(seed))
         elif not self._untouched:
-            _next_episodes(self._compiled, self.states)
+            compiled.next_episodes(self._compiled, self.states)
         self._untouched = False
         return self._run(None, batch)
 
     def _seed_games(self, seed: int) -> None:
         self.seed = seed
-        _begin_games(self._compiled, self.states, np.uint64(seed), self._policy)
+        compiled.begin_games(self._compiled, self.states, np.uint64(seed), self._policy)
 
     def step(self, actions: np.ndarray, out: Batch | None = None) -> Batch:
         """Take one action (integers of shape (B,)) in each game.
@@ -192,7 +189,7 @@ class SelfPlayVectorEnv:
             out = self._actions
         elif not isinstance(out, np.ndarray) or out.shape != (self.num_envs,) or out.dtype != np.int64 or not out.flags.carray:
             raise ValueError(f"out={out!r} is not allowed: it must be a contiguous, writable int64 array of shape ({self.num_envs},)")
-        self._share(_random_actions, _random_actions_parallel, self._legal, self._policy, out)
+        self._share(compiled.random_actions, compiled.random_actions_parallel, self._legal, self._policy, out)
         return out
 
     def play_randomly(self, steps: int, out: Batch | None = None) -> Batch:
@@ -202,7 +199,7 @@ class SelfPlayVectorEnv:
         """
         check_whole("steps", steps, 0, (1 << 31) - 1)
         batch = self._fitting(out)
-        self._share(_play_randomly, _play_randomly_parallel, self._compiled, self.states, self._policy, steps)
+        self._share(compiled.play_randomly, compiled.play_randomly_parallel, self._compiled, self.states, self._policy, steps)
         return self._run(None, batch)
 
     def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
@@ -223,7 +220,7 @@ class SelfPlayVectorEnv:
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         """The actions as contiguous int64, known to be legal."""
         actions = action_numbers(actions, self.num_envs)
-        if self._share(kernels.find_illegal, _find_illegal_parallel, self._legal, actions, self._illegal):
+        if self._share(kernels.find_illegal, compiled.find_illegal_parallel, self._legal, actions, self._illegal):
             kernels.find_illegal(self._legal, actions, self._illegal)  # in all games: a thread without a find marks nothing
             wrong = int(self._illegal.argmax())
             raise IllegalActionError(
@@ -242,22 +239,32 @@ class SelfPlayVectorEnv:
         flags = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
         actions = self._actions if actions is None else actions
         self._share(
-            _run, _run_parallel, self._compiled, self.states, actions, self._legal, act, self.skip_forced, self.packed, *rows, *flags
+            compiled.run,
+            compiled.run_parallel,
+            self._compiled,
+            self.states,
+            actions,
+            self._legal,
+            act,
+            self.skip_forced,
+            self.packed,
+            *rows,
+            *flags,
         )
         if self._rows is not None:
-            self._share(_scale, _scale_parallel, self._rows, self._high, batch.observation)
+            self._share(compiled.scale, compiled.scale_parallel, self._rows, self._high, batch.observation)
         return batch
 
     def _share(self, serial: Any, parallel: Any, *arguments: Any) -> Any:
         """Call ``serial(*arguments)`` for all games, or its parallel twin, which gives each thread a share of them."""
         if self.num_threads == 1:
             return serial(*arguments)
-        before = _use_threads(min(self.num_threads, _MOST_THREADS))
+        before = compiled.use_threads(min(self.num_threads, _MOST_THREADS))
         try:
             with _ONE_AT_A_TIME if threading_layer() == "workqueue" else nullcontext():
                 return parallel(self._bounds, *arguments)
         finally:
-            _use_threads(before)
+            compiled.use_threads(before)
 
     def _fitting(self, out: Batch | None) -> Batch:
         """The batch to write to. Raises ValueError for buffers that do not fit, or of which one lies within another."""
@@ -279,169 +286,3 @@ class SelfPlayVectorEnv:
                 raise ValueError(f"out.{first} and out.{second} share memory: make them with new_batch()")
         self._checked_out = arrays
         return out
-
-
-@njit(cache=True, nogil=True)
-def _begin_games(rules, states, seed, policy):
-    for i in range(states.shape[0]):
-        engine.begin_game(states[i], seed, np.uint64(i))
-        engine.begin_episode(rules[0], states[i], NOBODY)
-        policy[i] = game_key(seed ^ _POLICY_STREAM, np.uint64(i))
-
-
-@njit(cache=True, nogil=True)
-def _next_episodes(rules, states):
-    for i in range(states.shape[0]):
-        engine.next_deck(rules[0], states[i])
-        engine.begin_episode(rules[0], states[i], NOBODY)
-
-
-@njit(cache=True, nogil=True)
-def _random_actions(legal, policy, out):
-    for i in range(legal.shape[0]):
-        stream, options = advance(policy[i]), legal[i]
-        policy[i] = stream
-        out[i] = nth_member(options, below(stream, popcount(options)))
-
-
-@njit(cache=True, nogil=True)
-def _play_randomly(rules_array, states, policy, steps):
-    """Game after game, which keeps a game in the fastest memory; the pickup, known without a draw, has its own short way."""
-    rules = rules_array[0]
-    for i in range(states.shape[0]):
-        s = states[i]
-        stream = policy[i]
-        for _ in range(steps):
-            options = engine.options(rules, s)
-            if options == PICKUP_BIT:
-                engine.step_pickup(rules, s)
-            else:
-                stream = advance(stream)
-                action = nth_member(options, below(stream, popcount(options)))
-                if rules.plain:  # then the pickup is never one of several actions
-                    engine.step_card(rules, s, action)
-                else:
-                    engine.step(rules, s, action)
-            if s.status != RUNNING:
-                engine.next_deck(rules, s)
-                engine.begin_episode(rules, s, NOBODY)
-        policy[i] = stream
-
-
-@njit(inline="always")
-def _advance(rules, s, action, skip_forced):
-    """Take an action, and forced ones after it."""
-    engine.step(rules, s, action)
-    while skip_forced and s.status == RUNNING:
-        legal = engine.options(rules, s)
-        if without_lowest(legal) != EMPTY:
-            break
-        engine.step(rules, s, lowest(legal))
-
-
-@njit
-def _finish(rules, s, rewards, terminated, truncated, i):
-    """Write the outcome of an episode that has ended and start the next one."""
-    terminated[i] = s.status == TERMINATED
-    truncated[i] = s.status == TRUNCATED
-    for seat in range(rules.num_players):
-        rewards[i, seat] = reward(rules, s, seat)
-    engine.next_deck(rules, s)
-    engine.begin_episode(rules, s, NOBODY)
-
-
-@njit(cache=True, nogil=True)
-def _run(
-    rules_array, states, actions, legal, act, skip_forced, packed,
-    observation, width, mask, current_player, rewards, terminated, truncated,
-):  # fmt: skip
-    """Step the games if `act`, then show them: rows of `width` bytes of observation, and masks unless `packed`."""
-    rules = rules_array[0]
-    n = np.int64(rules.num_players)
-    row, mask_row = address_of(observation), address_of(mask)
-    terminated[:] = False  # what follows writes here only where an episode ends
-    truncated[:] = False
-    rewards[:] = 0.0
-    for i in range(states.shape[0]):
-        s = states[i]
-        if act:
-            _advance(rules, s, actions[i], skip_forced)
-            if s.status != RUNNING:
-                _finish(rules, s, rewards, terminated, truncated, i)
-        options = engine.options(rules, s)
-        if packed:
-            encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, row, i * width)
-        else:
-            if n == 4:  # the usual number as a constant, so that LLVM unrolls the loops over seats
-                encode(rules, s, 4, s.turn, s.hand[s.turn], row, i * width)
-            else:
-                encode(rules, s, n, s.turn, s.hand[s.turn], row, i * width)
-            unpack_actions(mask_row, i * NUM_ACTIONS, options)
-        legal[i] = options
-        current_player[i] = s.turn
-
-
-@njit(cache=True, nogil=True)
-def _scale(rows, high, out):
-    """Write rows of int8 divided by their upper bounds."""
-    for i in range(rows.shape[0]):
-        for j in range(high.shape[0]):
-            out[i, j] = np.float32(rows[i, j]) / high[j]
-
-
-# The same in parallel: thread c has game `bounds[c]` and those before `bounds[c + 1]`. Separate, so that OpenMP starts and
-# these compile only where several threads are asked for.
-
-
-@njit
-def _use_threads(count):
-    """Let parallel loops run in this many threads from now on; returns the number before.
-
-    From Python this costs more than waking the threads does.
-    """
-    before = get_num_threads()
-    set_num_threads(count)
-    return before
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _find_illegal_parallel(bounds, legal, actions, illegal):
-    found = 0
-    for c in prange(bounds.shape[0] - 1):
-        a, b = bounds[c], bounds[c + 1]
-        found += kernels.find_illegal(legal[a:b], actions[a:b], illegal[a:b])
-    return found != 0
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _random_actions_parallel(bounds, legal, policy, out):
-    for c in prange(bounds.shape[0] - 1):
-        a, b = bounds[c], bounds[c + 1]
-        _random_actions(legal[a:b], policy[a:b], out[a:b])
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _play_randomly_parallel(bounds, rules, states, policy, steps):
-    for c in prange(bounds.shape[0] - 1):
-        a, b = bounds[c], bounds[c + 1]
-        _play_randomly(rules, states[a:b], policy[a:b], steps)
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _scale_parallel(bounds, rows, high, out):
-    for c in prange(bounds.shape[0] - 1):
-        a, b = bounds[c], bounds[c + 1]
-        _scale(rows[a:b], high, out[a:b])
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _run_parallel(
-    bounds, rules, states, actions, legal, act, skip_forced, packed,
-    observation, width, mask, current_player, rewards, terminated, truncated,
-):  # fmt: skip
-    for c in prange(bounds.shape[0] - 1):
-        a, b = bounds[c], bounds[c + 1]
-        _run(
-            rules, states[a:b], actions[a:b], legal[a:b], act, skip_forced, packed,
-            observation[a:b], width, mask[a:b], current_player[a:b], rewards[a:b], terminated[a:b], truncated[a:b],
-        )  # fmt: skip

@@ -316,9 +316,9 @@ def copies(env: Any) -> list[Any]:
 
 def signatures() -> int:
     """How many specialisations of the batched environments' kernels have been compiled."""
-    from rs_env import single_vector, vector
+    from rs_env import batch_kernels, single_vector
 
-    kernels = [value for module in (vector, single_vector) for value in vars(module).values() if hasattr(value, "signatures")]
+    kernels = [value for module in (batch_kernels, single_vector) for value in vars(module).values() if hasattr(value, "signatures")]
     return sum(len(kernel.signatures) for kernel in kernels)
 
 

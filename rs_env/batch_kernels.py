@@ -1,0 +1,184 @@
+"""The compiled part of `SelfPlayVectorEnv`: loops over an array of games, in one thread and in several."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import get_num_threads, prange, set_num_threads
+
+from rs_env import engine, kernels
+from rs_env.bits import EMPTY, PICKUP_BIT, address_of, lowest, nth_member, popcount, unpack_actions, without_lowest
+from rs_env.cards import NUM_ACTIONS
+from rs_env.jit import njit
+from rs_env.observation import encode
+from rs_env.packing import encode_packed
+from rs_env.rng import advance, below, game_key
+from rs_env.scoring import reward
+from rs_env.state import NOBODY, RUNNING, TERMINATED, TRUNCATED
+
+POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
+
+
+@njit(cache=True, nogil=True)
+def begin_games(rules, states, seed, policy):
+    for i in range(states.shape[0]):
+        engine.begin_game(states[i], seed, np.uint64(i))
+        engine.begin_episode(rules[0], states[i], NOBODY)
+        policy[i] = game_key(seed ^ POLICY_STREAM, np.uint64(i))
+
+
+@njit(cache=True, nogil=True)
+def next_episodes(rules, states):
+    for i in range(states.shape[0]):
+        engine.next_deck(rules[0], states[i])
+        engine.begin_episode(rules[0], states[i], NOBODY)
+
+
+@njit(cache=True, nogil=True)
+def random_actions(legal, policy, out):
+    for i in range(legal.shape[0]):
+        stream, options = advance(policy[i]), legal[i]
+        policy[i] = stream
+        out[i] = nth_member(options, below(stream, popcount(options)))
+
+
+@njit(cache=True, nogil=True)
+def play_randomly(rules_array, states, policy, steps):
+    """Game after game, which keeps a game in the fastest memory; the pickup, known without a draw, has its own short way."""
+    rules = rules_array[0]
+    for i in range(states.shape[0]):
+        s = states[i]
+        stream = policy[i]
+        for _ in range(steps):
+            options = engine.options(rules, s)
+            if options == PICKUP_BIT:
+                engine.step_pickup(rules, s)
+            else:
+                stream = advance(stream)
+                action = nth_member(options, below(stream, popcount(options)))
+                if rules.plain:  # then the pickup is never one of several actions
+                    engine.step_card(rules, s, action)
+                else:
+                    engine.step(rules, s, action)
+            if s.status != RUNNING:
+                engine.next_deck(rules, s)
+                engine.begin_episode(rules, s, NOBODY)
+        policy[i] = stream
+
+
+@njit(inline="always")
+def _advance(rules, s, action, skip_forced):
+    """Take an action, and forced ones after it."""
+    engine.step(rules, s, action)
+    while skip_forced and s.status == RUNNING:
+        legal = engine.options(rules, s)
+        if without_lowest(legal) != EMPTY:
+            break
+        engine.step(rules, s, lowest(legal))
+
+
+@njit
+def _finish(rules, s, rewards, terminated, truncated, i):
+    """Write the outcome of an episode that has ended and start the next one."""
+    terminated[i] = s.status == TERMINATED
+    truncated[i] = s.status == TRUNCATED
+    for seat in range(rules.num_players):
+        rewards[i, seat] = reward(rules, s, seat)
+    engine.next_deck(rules, s)
+    engine.begin_episode(rules, s, NOBODY)
+
+
+@njit(cache=True, nogil=True)
+def run(
+    rules_array, states, actions, legal, act, skip_forced, packed,
+    observation, width, mask, current_player, rewards, terminated, truncated,
+):  # fmt: skip
+    """Step the games if `act`, then show them: rows of `width` bytes of observation, and masks unless `packed`."""
+    rules = rules_array[0]
+    n = np.int64(rules.num_players)
+    row, mask_row = address_of(observation), address_of(mask)
+    terminated[:] = False  # what follows writes here only where an episode ends
+    truncated[:] = False
+    rewards[:] = 0.0
+    for i in range(states.shape[0]):
+        s = states[i]
+        if act:
+            _advance(rules, s, actions[i], skip_forced)
+            if s.status != RUNNING:
+                _finish(rules, s, rewards, terminated, truncated, i)
+        options = engine.options(rules, s)
+        if packed:
+            encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, row, i * width)
+        else:
+            if n == 4:  # the usual number as a constant, so that LLVM unrolls the loops over seats
+                encode(rules, s, 4, s.turn, s.hand[s.turn], row, i * width)
+            else:
+                encode(rules, s, n, s.turn, s.hand[s.turn], row, i * width)
+            unpack_actions(mask_row, i * NUM_ACTIONS, options)
+        legal[i] = options
+        current_player[i] = s.turn
+
+
+@njit(cache=True, nogil=True)
+def scale(rows, high, out):
+    """Write rows of int8 divided by their upper bounds."""
+    for i in range(rows.shape[0]):
+        for j in range(high.shape[0]):
+            out[i, j] = np.float32(rows[i, j]) / high[j]
+
+
+# The same in parallel: thread c has game `bounds[c]` and those before `bounds[c + 1]`. Separate, so that OpenMP starts and
+# these compile only where several threads are asked for.
+
+
+@njit
+def use_threads(count):
+    """Let parallel loops run in this many threads from now on; returns the number before.
+
+    From Python this costs more than waking the threads does.
+    """
+    before = get_num_threads()
+    set_num_threads(count)
+    return before
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def find_illegal_parallel(bounds, legal, actions, illegal):
+    found = 0
+    for c in prange(bounds.shape[0] - 1):
+        a, b = bounds[c], bounds[c + 1]
+        found += kernels.find_illegal(legal[a:b], actions[a:b], illegal[a:b])
+    return found != 0
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def random_actions_parallel(bounds, legal, policy, out):
+    for c in prange(bounds.shape[0] - 1):
+        a, b = bounds[c], bounds[c + 1]
+        random_actions(legal[a:b], policy[a:b], out[a:b])
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def play_randomly_parallel(bounds, rules, states, policy, steps):
+    for c in prange(bounds.shape[0] - 1):
+        a, b = bounds[c], bounds[c + 1]
+        play_randomly(rules, states[a:b], policy[a:b], steps)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def scale_parallel(bounds, rows, high, out):
+    for c in prange(bounds.shape[0] - 1):
+        a, b = bounds[c], bounds[c + 1]
+        scale(rows[a:b], high, out[a:b])
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def run_parallel(
+    bounds, rules, states, actions, legal, act, skip_forced, packed,
+    observation, width, mask, current_player, rewards, terminated, truncated,
+):  # fmt: skip
+    for c in prange(bounds.shape[0] - 1):
+        a, b = bounds[c], bounds[c + 1]
+        run(
+            rules, states[a:b], actions[a:b], legal[a:b], act, skip_forced, packed,
+            observation[a:b], width, mask[a:b], current_player[a:b], rewards[a:b], terminated[a:b], truncated[a:b],
+        )  # fmt: skip
