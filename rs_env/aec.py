@@ -81,7 +81,7 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         self.possible_agents = [f"player_{seat}" for seat in range(n)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.layout = observation_spec(n)
-        self._high = None if observation_dtype == "int8" else self.layout.high.astype(np.float32)
+        self._high = None if self.observation_dtype == "int8" else self.layout.high.astype(np.float32)
         self.action_spaces = {agent: ActionSpace() for agent in self.possible_agents}
         self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
         self.state_space = box_of(state_spec(n), self.observation_dtype)

@@ -105,6 +105,17 @@ def test_scaled_gymnasium_observations_are_the_plain_ones_divided_by_their_bound
             break
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.dtype("int8"), "int8", np.float32, np.dtype("float32"), "float32"])
+def test_dtypes_are_taken_in_every_form(dtype: Any) -> None:
+    env = rs_env.raw_env(observation_dtype=dtype, flat=True)
+    env.reset(seed=1)
+    assert env.observe("player_0").dtype == env.observation_space("player_0").dtype == np.dtype(dtype)
+    for made in (RollingStoneEnv(observation_dtype=dtype), RollingStoneVectorEnv(2, observation_dtype=dtype)):
+        assert made.reset(seed=1)[0].dtype == made.observation_space.dtype == np.dtype(dtype)
+    vec = SelfPlayVectorEnv(2, observation_dtype=dtype)
+    assert vec.reset().observation.dtype == vec.observation_space.dtype == np.dtype(dtype)
+
+
 def test_packed_observations_are_not_scaled() -> None:
     with pytest.raises(ValueError, match="observation_dtype='float32'"):
         SelfPlayVectorEnv(2, packed=True, observation_dtype="float32")
