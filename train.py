@@ -23,6 +23,7 @@ import tyro
 from rich.console import Console
 
 from agents.config import TrainConfig, load_config
+from rs_env.arena.terminal import end_with
 
 CONFIGS = Path(__file__).parent / "configs"
 
@@ -89,5 +90,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(main(sys.argv[1:]))
+    end_with(lambda: main(sys.argv[1:]))

@@ -5,11 +5,15 @@ python -m agents.evaluate runs/first --opponents random heuristic --deals 5000
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while libraries are loaded ends the process without a traceback
 
 import tyro
 from rich.console import Console
@@ -18,7 +22,7 @@ from rich.table import Table
 from agents.policy import PolicyAgent
 from rs_env.arena import Duel, duel
 from rs_env.arena.statistics import few_deals
-from rs_env.arena.terminal import terminal
+from rs_env.arena.terminal import end_with, terminal
 from rs_env.baselines import AGENTS, make_agent
 from rs_env.baselines.agent import Agent, as_agent
 from rs_env.rules import Rules
@@ -79,11 +83,15 @@ def opponent_named(name: str, temperature: float) -> Agent:
     return as_agent(name, make_agent)
 
 
-if __name__ == "__main__":
+def command_line() -> int:
+    """Run the command line; returns the exit status: 0, 2 for bad input."""
     try:
         main(tyro.cli(Command, prog="python -m agents.evaluate"))
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    end_with(command_line)

@@ -6,8 +6,10 @@ import io
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -380,6 +382,33 @@ def test_what_cannot_be_written_to_is_told_in_one_line(tmp_path: Path) -> None:
     assert "memory" in error_of("--smoke", "--run", tmp_path / "large", "--ppo.num-envs", 2**31 - 1, "--ppo.steps", 4096)
     (tmp_path / "config.toml").write_bytes(b"seed = 1\n\xff\xfe")
     assert "config.toml" in error_of("--config", tmp_path / "config.toml")
+
+
+def test_ctrl_c_twice_in_a_row_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    command = [
+        sys.executable,
+        "train.py",
+        "--smoke",
+        "--run",
+        str(folder),
+        "--total-decisions",
+        "2000000",
+        "--evaluation.deals-on-the-way",
+        "0",
+    ]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    deadline = time.monotonic() + 120
+    while not (folder / METRICS).exists() or not (folder / METRICS).read_text(encoding="utf-8"):
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()[0]
+        time.sleep(0.02)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 130
+    assert "interrupted" in output and "Traceback" not in output
+    assert Run.resume(folder).learner.is_finite()
 
 
 def test_numbers_of_numpy_are_written_as_json(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from rs_env.arena.league import How
 from rs_env.arena.league import League as Comparison
 from rs_env.arena.league import league as play_league
 from rs_env.arena.report import rich_tables, write_report
-from rs_env.arena.terminal import terminal
+from rs_env.arena.terminal import end_with, terminal
 from rs_env.rules import Rules, as_rules
 
 
@@ -196,4 +196,4 @@ def show(comparison: Comparison, result: str, written: Sequence[Path]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

@@ -25,7 +25,7 @@ import numpy as np
 
 from rs_env import engine, kernels
 from rs_env.arena.agents import build_agents
-from rs_env.baselines.agent import Agent, ask
+from rs_env.baselines.agent import Agent, ask, copy_for_agent
 from rs_env.bits import bit, popcount
 from rs_env.cards import NUM_ACTIONS
 from rs_env.jit import njit
@@ -367,7 +367,7 @@ def _mixture(agent: Agent, views: np.ndarray, seeds: int) -> np.ndarray:
     """The agent's distribution over actions at each view, float64 (B, 53): as it says itself, or by its actions for many seeds."""
     policy = getattr(agent, "policy", None)
     if policy is not None:
-        probabilities = np.asarray(policy(views), np.float64)
+        probabilities = np.asarray(policy(copy_for_agent(views)), np.float64)
         if probabilities.shape != (len(views), NUM_ACTIONS):
             raise ValueError(f"agent {agent.name!r}: policy gave shape {probabilities.shape}, it must be {(len(views), NUM_ACTIONS)}")
         return probabilities

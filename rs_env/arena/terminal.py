@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 import os
+import signal
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 _ERRORS = "rs_env.plain"  # name of the handler in Python's codecs
 _PLAIN = {"±": "+-", "…": "..."}
@@ -37,6 +39,17 @@ def _discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+def end_with(main: Callable[[], int]) -> NoReturn:
+    """End the process with the exit status of a command; Ctrl-C, however often, ends it with 130 and without a traceback."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        status = main()
+    except KeyboardInterrupt:
+        status = 130
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left to do is to end
+    sys.exit(status)
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
