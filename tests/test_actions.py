@@ -26,7 +26,7 @@ FORMS: dict[str, Callable[[int], Any]] = {
 }
 NO_ACTIONS: list[Any] = [
     None, 1.0, np.float32(3), np.array([1.0]), np.array(2.0), True, np.True_, np.array([True]), [True], "7c", "52", ["7c"], b"7", {}, [],
-    [[]], [1, 2], np.array([1, 2]), np.array([], np.int64), np.timedelta64(3), np.array([3], "m8[s]"), object(), 1j,
+    [[]], [1, 2], np.array([1, 2]), np.array([], np.int64), np.timedelta64(3, "s"), np.array([3], "m8[s]"), object(), 1j,
     [None], [[1], [1, 2]],
 ]  # fmt: skip
 

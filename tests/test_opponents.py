@@ -392,7 +392,7 @@ def test_numpy_integers_are_seeds_everywhere(kind: Any) -> None:
     assert np.array_equal(RollingStoneVectorEnv(2, opponents="random").reset(seed=[kind(3), None])[0][0], expected)
 
 
-@pytest.mark.parametrize("seed", [-1, 2**64, 1.0, "3", True, np.timedelta64(3), [1]])
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.0, "3", True, np.timedelta64(3, "s"), [1]])
 def test_a_wrong_seed_is_refused_before_anything_changes(seed: Any) -> None:
     env, untouched = (RollingStoneEnv(opponents="pimc:worlds=2", learner_seat=None) for _ in range(2))
     for each in (env, untouched):
