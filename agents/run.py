@@ -80,7 +80,8 @@ class Run:
         run.folder, run.seconds, run._best = folder, 0.0, -1.0
         if not (folder / FILE_NAME).exists() and (folder / CONFIG).exists():  # it was stopped as it began
             run.learner = run._new_learner(_read_config(folder / CONFIG))
-            run.save()
+            with only_process_in(folder, "training"):
+                run.save()
             return run
         config, network, tensors, progress = load_checkpoint(folder)
         if (folder / CONFIG).exists() and _read_config(folder / CONFIG) != config:

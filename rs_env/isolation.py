@@ -83,7 +83,7 @@ class Isolated:
         self._number += 1
         until = None if self._seconds is None else time.monotonic() + self._seconds
         try:
-            self._set_time(until)
+            _set_time(self._socket, until)
             _send(self._socket, self._number, pickle.dumps(message))
         except TimeoutError:
             raise self._ended(f"took longer than {self._seconds} seconds") from None
@@ -98,10 +98,10 @@ class Isolated:
         """What answers the present question. Answers to other ones, which nobody has asked for, are dropped."""
         try:
             while True:
-                number, length = _HEADER.unpack(self._bytes(_HEADER.size, until))
+                number, length = _HEADER.unpack(_read(self._socket, _HEADER.size, until))
                 if length > most + 1:
                     raise self._ended(f"answers with {length} bytes")
-                kind, content = self._bytes(1, until), self._bytes(length - 1, until) if length > 1 else b""
+                kind, content = _read(self._socket, 1, until), _read(self._socket, max(0, length - 1), until)
                 if number == self._number:
                     break
         except TimeoutError:
@@ -111,24 +111,6 @@ class Isolated:
         if kind == _ERROR:
             raise RuntimeError(f"agent {self.name!r}: {content.decode(errors='replace')}")
         return content
-
-    def _bytes(self, count: int, until: float | None) -> bytes:
-        parts = []
-        while count:
-            self._set_time(until)
-            part = self._socket.recv(min(count, 1 << 20))
-            if not part:
-                raise ConnectionError
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
-
-    def _set_time(self, until: float | None) -> None:
-        """Let the next operation wait until then. Raises TimeoutError where that is over."""
-        left = None if until is None else until - time.monotonic()
-        if left is not None and left <= 0:
-            raise TimeoutError
-        self._socket.settimeout(left)
 
     def _ended(self, reason: str) -> RuntimeError:
         self._end()
@@ -145,15 +127,25 @@ def _send(connection: socket.socket, number: int, content: bytes) -> None:
     connection.sendall(_HEADER.pack(number, len(content)) + content)
 
 
-def _read(connection: socket.socket, count: int) -> bytes:
+def _read(connection: socket.socket, count: int, until: float | None = None) -> bytes:
+    """So many bytes. Raises TimeoutError after `until`, by the monotonic clock, and ConnectionError where the other end is closed."""
     parts = []
     while count:
+        _set_time(connection, until)
         part = connection.recv(min(count, 1 << 20))
         if not part:
-            raise EOFError
+            raise ConnectionError
         parts.append(part)
         count -= len(part)
     return b"".join(parts)
+
+
+def _set_time(connection: socket.socket, until: float | None) -> None:
+    """Let the next operation wait until then. Raises TimeoutError where that is over."""
+    left = None if until is None else until - time.monotonic()
+    if left is not None and left <= 0:
+        raise TimeoutError
+    connection.settimeout(left)
 
 
 def _work(connection: socket.socket, made: Any) -> None:
@@ -166,7 +158,7 @@ def _work(connection: socket.socket, made: Any) -> None:
         while True:
             number, length = _HEADER.unpack(_read(connection, _HEADER.size))
             _send(connection, number, _answer(agent, *pickle.loads(_read(connection, length))))
-    except (EOFError, OSError):
+    except OSError:  # nobody asks any more
         return
     except Exception as error:
         _send(connection, 0, _ERROR + _error_text(error))

@@ -215,11 +215,13 @@ class RollingStoneVectorEnv(VectorEnv):
         _rewards(self._compiled, self.states, self.learner_seats, rewards)
         rewards[penalised] = ILLEGAL_REWARD
         self._done = terminated | truncated
-        shown = self._observations(), rewards, terminated, truncated, {**self._infos(), **_flags(illegal)}
+        shown = self._observations()
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._done.any():
-            shown = self._dealt_in_the_same_step(illegal, *shown)
+            shown, infos = self._dealt_in_the_same_step(illegal, shown)
+        else:
+            infos = {**self._infos(), **_flags(illegal)}
         self._broken = False
-        return shown
+        return shown, rewards, terminated, truncated, infos
 
     def _check_can_step(self) -> None:
         if not self._seeded.all():
@@ -230,11 +232,9 @@ class RollingStoneVectorEnv(VectorEnv):
             first = int(self._done.argmax())
             raise gymnasium.error.ResetNeeded(f"game {first} is over: reset it by options={{'reset_mask': ...}} before step()")
 
-    def _dealt_in_the_same_step(
-        self, illegal: np.ndarray, last: np.ndarray, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray, _: dict[str, Any]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """What a step returns in which games have ended: the next deals, and the last observations in the infos."""
-        is_over = terminated | truncated
+    def _dealt_in_the_same_step(self, illegal: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """Observations and infos of a step in which games have ended: the next deals, and the last observations in the infos."""
+        is_over = self._done.copy()
         ended = np.flatnonzero(is_over)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for i in ended:
@@ -243,7 +243,7 @@ class RollingStoneVectorEnv(VectorEnv):
         final = {"action_mask": nothing, "_action_mask": is_over, **_flags(illegal & is_over)}
         self._deal(ended, np.ones(len(ended), np.bool_))
         final_infos = {"final_obs": final_obs, "_final_obs": is_over, "final_info": final, "_final_info": is_over}
-        return self._observations(), rewards, terminated, truncated, {**self._infos(), **_flags(illegal & ~is_over), **final_infos}
+        return self._observations(), {**self._infos(), **_flags(illegal & ~is_over), **final_infos}
 
     def _play_on(self, games: np.ndarray) -> None:
         """Play the opponents' turns in these games, and forced ones of the learner if those are skipped."""
