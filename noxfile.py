@@ -4,8 +4,9 @@
     nox --list
     nox --session newest -- tests/test_game.py      # what follows -- goes to pytest
 
-What is oldest stands in ``pyproject.toml`` alone: its floors, taken literally. Where pip takes torch from PyPI, it brings CUDA
-along, several gigabytes of it; ``PIP_CONSTRAINT=file`` in the environment names another file of constraints, and thereby another torch.
+What is oldest stands in ``pyproject.toml`` alone: its floors, taken literally. Where pip takes torch from PyPI, it
+brings CUDA along, several gigabytes of it; ``PIP_CONSTRAINT=file`` in the environment names another file of
+constraints, and thereby another torch.
 """
 
 from __future__ import annotations

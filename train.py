@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Annotated
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while libraries are loaded ends the process without a traceback
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # Ctrl-C while libraries are loaded ends the process without a traceback
 
 import tyro
 from rich.console import Console
@@ -59,7 +61,9 @@ def parse(arguments: list[str]) -> Command:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command line; returns the exit status: 0, 2 for bad input and what else fails, 130 for an interruption."""
+    """Run the command line; returns the exit status: 0, 2 for bad input and what else fails, 130 for an
+    interruption.
+    """
     console, kept = Console(), ""
     try:
         command = parse(arguments)

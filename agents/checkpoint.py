@@ -1,7 +1,7 @@
 """Checkpoints: one safetensors file with tensors and, as text, all that is needed to know what they are.
 
-Nothing is pickled. A file is refused where its format, observation version or network does not fit this version, or where a bit
-of it is not as it was written.
+Nothing is pickled. A file is refused where its format, observation version or network does not fit this version, or
+where a bit of it is not as it was written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ FILE_NAME = "checkpoint.safetensors"
 _NETWORK = "network."
 
 
-def save_checkpoint(path: Path, config: TrainConfig, network: PolicyValueNet, extra: dict[str, Tensor], progress: dict[str, Any]) -> None:
+def save_checkpoint(
+    path: Path, config: TrainConfig, network: PolicyValueNet, extra: dict[str, Tensor], progress: dict[str, Any]
+) -> None:
     """Write a checkpoint; a crash while writing leaves the older one whole.
 
     extra: further tensors by name (optimiser, random generator, games). progress: JSON values, such as the iteration.
@@ -64,13 +66,16 @@ def load_checkpoint(path: str | Path) -> tuple[TrainConfig, PolicyValueNet, dict
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
             _check_version(metadata)
-            # Copies, for what safetensors gives is the file itself, mapped to memory, which Windows then lets nobody replace.
+            # Copies, for what safetensors gives is the file itself, mapped to memory, which Windows then lets nobody
+            # replace.
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118  not a dict
         if metadata.get("digest") != digest_of(metadata, tensors):
             raise ValueError("it is not as it was written: its digest does not fit")
         config = TrainConfig.from_dict(json.loads(metadata["config"]))
         network = PolicyValueNet(config.rules.num_players, config.network.hidden, config.network.layers)
-        network.load_state_dict({name.removeprefix(_NETWORK): value for name, value in tensors.items() if name.startswith(_NETWORK)})
+        network.load_state_dict(
+            {name.removeprefix(_NETWORK): value for name, value in tensors.items() if name.startswith(_NETWORK)}
+        )
         progress = json.loads(metadata["progress"])
         if not isinstance(progress["iteration"], int) or not 0 <= progress["iteration"] <= config.iterations:
             raise ValueError(f"iteration {progress['iteration']!r} is not one of its {config.iterations}")
@@ -90,11 +95,17 @@ def _check_version(metadata: dict[str, str]) -> None:
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """The optimiser's state of each parameter as named tensors."""
     state = optimizer.state_dict()["state"]
-    return {f"optimizer.{index}.{name}": torch.as_tensor(value) for index, values in state.items() for name, value in values.items()}
+    return {
+        f"optimizer.{index}.{name}": torch.as_tensor(value)
+        for index, values in state.items()
+        for name, value in values.items()
+    }
 
 
 def load_optimizer_tensors(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor], stepped: bool) -> None:
-    """The inverse of `optimizer_tensors`. stepped: whether it had taken a step. Raises ValueError for tensors that are not its own."""
+    """The inverse of `optimizer_tensors`. stepped: whether it had taken a step. Raises ValueError for tensors that are
+    not its own.
+    """
     parameters = optimizer.param_groups[0]["params"]
     shapes = {"step": (), "exp_avg": None, "exp_avg_sq": None}  # of Adam; None: the parameter's
     expected = {

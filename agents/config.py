@@ -62,8 +62,15 @@ class PPOConfig:
     def __post_init__(self) -> None:
         for name in ("num_envs", "steps", "epochs", "minibatch"):
             _check(f"ppo.{name}", getattr(self, name), 1 <= getattr(self, name) <= _MOST, f"from 1 to {_MOST}")
-        _check("ppo.minibatch", self.minibatch, self.minibatch >= 2, "at least 2, since advantages are normalised within it")
-        _check("ppo.steps", self.steps, self.num_envs * self.steps >= 2, "such that an iteration has at least 2 decisions")
+        _check(
+            "ppo.minibatch",
+            self.minibatch,
+            self.minibatch >= 2,
+            "at least 2, since advantages are normalised within it",
+        )
+        _check(
+            "ppo.steps", self.steps, self.num_envs * self.steps >= 2, "such that an iteration has at least 2 decisions"
+        )
         for name in ("learning_rate", "clip", "max_grad_norm"):
             _check(f"ppo.{name}", getattr(self, name), 0 < getattr(self, name) < math.inf, "above 0 and finite")
         for name in ("gamma", "gae_lambda"):
@@ -155,7 +162,9 @@ TEMPERATURES = "0, or finite and at least 0.001"
 
 
 def is_temperature(value: float) -> bool:
-    """Whether logits can be divided by this (0 stands for the likeliest action): by less, differences of float32 overflow."""
+    """Whether logits can be divided by this (0 stands for the likeliest action): by less, differences of float32
+    overflow.
+    """
     return value == 0 or 0.001 <= value < math.inf
 
 
@@ -171,7 +180,9 @@ def _build(cls: type, prefix: str, values: dict[str, Any]) -> Any:
     fields = {f.name: f for f in dataclasses.fields(cls)}
     for name in values:
         if name not in fields:
-            raise ValueError(f"{prefix}{name} is not a setting: allowed are {', '.join(prefix + known for known in fields)}")
+            raise ValueError(
+                f"{prefix}{name} is not a setting: allowed are {', '.join(prefix + known for known in fields)}"
+            )
     checked = dict(values)
     for name, value in values.items():
         default = fields[name].default

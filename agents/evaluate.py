@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Annotated
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while libraries are loaded ends the process without a traceback
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # Ctrl-C while libraries are loaded ends the process without a traceback
 
 import tyro
 from rich.console import Console
@@ -29,7 +31,9 @@ from rs_env.rules import Rules
 
 
 def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals: int, seed: int) -> list[Duel]:
-    """One duel against each opponent: the agent on every seat in turn, the opponent on all others, the same deals from each."""
+    """One duel against each opponent: the agent on every seat in turn, the opponent on all others, the same deals from
+    each.
+    """
     return [duel(agent, opponent, rules, deals, seed) for opponent in opponents]
 
 
@@ -77,7 +81,9 @@ def main(command: Command) -> None:
 
 
 def opponent_named(name: str, temperature: float) -> Agent:
-    """The baseline of that name, or the trained agent of that run folder or checkpoint. Raises ValueError for anything else."""
+    """The baseline of that name, or the trained agent of that run folder or checkpoint. Raises ValueError for anything
+    else.
+    """
     if name not in AGENTS and Path(name).exists():
         return PolicyAgent.load(name, temperature)
     return as_agent(name, make_agent)

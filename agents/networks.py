@@ -14,13 +14,13 @@ USUAL_HAND_SIZE = 8.0
 class PolicyValueNet(nn.Module):
     """From observations to action probabilities and the expected reward of the seat that observes.
 
-    num_players: which observation it reads. hidden: width of each layer. layers: number of layers that see one suit together
-    with a summary of all. One network plays every seat, since observations are egocentric.
+    num_players: which observation it reads. hidden: width of each layer. layers: number of layers that see one suit
+    together with a summary of all. One network plays every seat, since observations are egocentric.
 
-    The same weights read each suit, because without trumps the rules do not know one suit from another: what is learnt of one
-    is learnt of all. A suit's part is its 13 ranks in each set of cards, its entries in ``excluded``, ``led_suit``, ``trump``
-    and ``barred_suit``, and all that belongs to no suit. The summary is the mean over suits (M. Zaheer et al., "Deep Sets",
-    NeurIPS 2017).
+    The same weights read each suit, because without trumps the rules do not know one suit from another: what is learnt
+    of one is learnt of all. A suit's part is its 13 ranks in each set of cards, its entries in ``excluded``,
+    ``led_suit``, ``trump`` and ``barred_suit``, and all that belongs to no suit. The summary is the mean over suits (M.
+    Zaheer et al., "Deep Sets", NeurIPS 2017).
     """
 
     scale: Tensor

@@ -18,11 +18,13 @@ from rs_env.rng import check_seed
 class PolicyAgent:
     """Plays by a network's policy.
 
-    temperature: 1 samples from the policy as it was learnt, below 1 prefers its likelier actions more, 0 takes the likeliest. Deterministic
-    players loop for ever in many deals, so 0 is best kept for single moves.
+    temperature: 1 samples from the policy as it was learnt, below 1 prefers its likelier actions more, 0 takes the
+    likeliest. Deterministic players loop for ever in many deals, so 0 is best kept for single moves.
     """
 
-    def __init__(self, network: PolicyValueNet, num_players: int, name: str = "policy", temperature: float = 0.5) -> None:
+    def __init__(
+        self, network: PolicyValueNet, num_players: int, name: str = "policy", temperature: float = 0.5
+    ) -> None:
         if not is_temperature(temperature):
             raise ValueError(f"temperature={temperature!r} is not allowed: it must be {TEMPERATURES}")
         self.name = name
@@ -58,5 +60,6 @@ class PolicyAgent:
                 return log_probs.argmax(-1).numpy()
             cumulated = (log_probs / self.temperature).softmax(-1).double().cumsum(-1)
         drawn = draws(views, seeds_for(views, self._seed, seeds))[:, None]
-        # The first action whose cumulated probability is above the draw: one that is possible, for the sum rises only there.
+        # The first action whose cumulated probability is above the draw: one that is possible, for the sum rises only
+        # there.
         return (cumulated.numpy() <= drawn * cumulated[:, -1:].numpy()).sum(-1)

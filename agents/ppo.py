@@ -48,7 +48,9 @@ class PPO:
         return {"games": self._games(), "generator": self.generator.get_state(), **optimizer_tensors(self.optimizer)}
 
     def restore(self, network: PolicyValueNet, tensors: dict[str, Tensor], iteration: int) -> None:
-        """Go on after `iteration` iterations of the run that these were saved from. Raises ValueError for tensors that do not fit."""
+        """Go on after `iteration` iterations of the run that these were saved from. Raises ValueError for tensors that
+        do not fit.
+        """
         for name, like in (("generator", self.generator.get_state()), ("games", self._games())):
             found = tensors.get(name)
             if found is None or found.shape != like.shape or found.dtype != like.dtype:
@@ -106,7 +108,9 @@ class PPO:
 
     def _decide_by_network(self, t: int, games: np.ndarray) -> None:
         rollout = self.rollout
-        log_probs, value = self.network(torch.from_numpy(rollout.observation[t, games]), torch.from_numpy(rollout.action_mask[t, games]))
+        log_probs, value = self.network(
+            torch.from_numpy(rollout.observation[t, games]), torch.from_numpy(rollout.action_mask[t, games])
+        )
         action = sample(log_probs, self.generator)
         rollout.action[t, games], rollout.value[t, games] = action.numpy(), value.numpy()
         rollout.log_prob[t, games] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
@@ -124,18 +128,25 @@ class PPO:
         self.optimizer.param_groups[0]["lr"] = learning_rate
         rows = torch.from_numpy(np.flatnonzero(valid))
         flat = lambda array: torch.from_numpy(array.reshape(-1, *array.shape[2:]))  # noqa: E731
-        columns = [flat(c) for c in (rollout.observation, rollout.action_mask, rollout.action, rollout.log_prob, advantage, returns)]
+        columns = [
+            flat(c)
+            for c in (rollout.observation, rollout.action_mask, rollout.action, rollout.log_prob, advantage, returns)
+        ]
         sums: dict[str, list[float]] = {}
         for _ in range(ppo.epochs):
             order = rows[torch.randperm(len(rows), generator=self.generator)]
             for part in order.split(ppo.minibatch):
                 if len(part) > 1:  # an advantage cannot be normalised alone
-                    for name, value in self._gradient_step([column[part] for column in columns], entropy_weight).items():
+                    for name, value in self._gradient_step(
+                        [column[part] for column in columns], entropy_weight
+                    ).items():
                         sums.setdefault(name, []).append(value)
         variance = float(np.var(returns[valid]))
         return {
             **{name: float(np.mean(values)) for name, values in sums.items()},
-            "losses/explained_variance": 1 - float(np.var((returns - rollout.value)[valid])) / variance if variance > 0 else 0.0,
+            "losses/explained_variance": 1 - float(np.var((returns - rollout.value)[valid])) / variance
+            if variance > 0
+            else 0.0,
             "charts/learning_rate": learning_rate,
             "charts/entropy_weight": entropy_weight,
         }

@@ -1,8 +1,8 @@
 """Experience of self-play: every seat's decisions as its own chain, paid that seat's own reward.
 
-The games of a `SelfPlayVectorEnv` drift apart, and between two decisions of a seat lie those of the others. Row (t, b) of a
-rollout is the decision of whoever was to act in game b at step t; the next decision of the same seat is its successor,
-however many rows later it comes.
+The games of a `SelfPlayVectorEnv` drift apart, and between two decisions of a seat lie those of the others. Row (t, b)
+of a rollout is the decision of whoever was to act in game b at step t; the next decision of the same seat is its
+successor, however many rows later it comes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Rollout:
     """T steps of B games of n players, as seen by the seats that acted.
 
     observation int8 (T, B, D); action_mask int8 (T, B, 53); action int64, log_prob float32, value float32 (T, B).
-    seat int8 (T, B): who acted. done bool (T, B): the episode ended with this step. reward float32 (T, B, n): of every seat then.
-    last_seat int8 (B,), last_value float32 (B,): who is to act after the rollout, and its value.
+    seat int8 (T, B): who acted. done bool (T, B): the episode ended with this step. reward float32 (T, B, n): of every
+    seat then. last_seat int8 (B,), last_value float32 (B,): who is to act after the rollout, and its value.
     """
 
     observation: np.ndarray
@@ -55,15 +55,17 @@ def advantages_by_seat(rollout: Rollout, gamma: float, gae_lambda: float) -> tup
 
     For a decision with successor ``next`` of the same seat in the same episode:
     ``delta = gamma * value[next] - value`` and ``advantage = delta + gamma * lambda * advantage[next]``.
-    The last decision of a seat in an episode gets ``advantage = reward[seat] - value``; a capped episode counts as ended, for
-    the cap is part of the game and the observation tells how near it is. A seat whose next decision lies beyond the rollout
-    has no successor to learn from, so its last row is not valid, unless it is the seat to act next, whose value is known.
+    The last decision of a seat in an episode gets ``advantage = reward[seat] - value``; a capped episode counts as
+    ended, for the cap is part of the game and the observation tells how near it is. A seat whose next decision lies
+    beyond the rollout has no successor to learn from, so its last row is not valid, unless it is the seat to act next,
+    whose value is known.
     """
     steps, games, players = rollout.reward.shape
     rows = np.arange(games)
     advantage = np.zeros((steps, games), np.float32)
     valid = np.zeros((steps, games), np.bool_)
-    # What follows the present row in each seat's chain: its value (or the reward), its advantage, and whether that is known.
+    # What follows the present row in each seat's chain: its value (or the reward), its advantage, and whether that is
+    # known.
     next_value = np.zeros((games, players), np.float32)
     next_advantage = np.zeros((games, players), np.float32)
     known = np.zeros((games, players), np.bool_)

@@ -10,8 +10,8 @@
 | ``evaluation.json`` | win shares at the end |
 | ``.lock`` | held by the process that trains |
 
-A process may end at any moment, also while it writes: every file is whole, and `Run.resume` goes on from the newest checkpoint, as if
-nothing had happened. What has been written after it is written again.
+A process may end at any moment, also while it writes: every file is whole, and `Run.resume` goes on from the newest
+checkpoint, as if nothing had happened. What has been written after it is written again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class Run:
 
     @classmethod
     def resume(cls, folder: Path) -> Self:
-        """The run in `folder`, as it was when its checkpoint was saved. Raises ValueError where there is none that fits."""
+        """The run in `folder`, as it was when its checkpoint was saved. Raises ValueError where there is none that
+        fits.
+        """
         if not folder.is_dir():
             raise ValueError(f"{folder} is no folder of a run")
         run = cls.__new__(cls)
@@ -103,7 +105,8 @@ class Run:
         return {}
 
     def _forget_later_metrics(self) -> None:
-        """Drop the lines of iterations after the checkpoint, which will be played again, and what an interruption left of a line.
+        """Drop the lines of iterations after the checkpoint, which will be played again, and what an interruption left
+        of a line.
 
         Raises ValueError, naming the line, where an earlier line is not as it was written.
         """
@@ -112,7 +115,9 @@ class Run:
             return
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
         kept: list[str] = []
-        last = None  # iteration of the last line kept; the first one may be any, for who has lost the file goes on without
+        last = (
+            None  # iteration of the last line kept; the first one may be any, for who has lost the file goes on without
+        )
         for number, line in enumerate(lines, 1):
             iteration = _iteration_of(line)
             if last == self.learner.iteration or (iteration is not None and iteration > self.learner.iteration):
@@ -144,7 +149,9 @@ class Run:
 
     def agent(self) -> PolicyAgent:
         """The network as it is now, as a player."""
-        return PolicyAgent(self.learner.network, self.config.rules.num_players, "trained", self.config.evaluation.temperature)
+        return PolicyAgent(
+            self.learner.network, self.config.rules.num_players, "trained", self.config.evaluation.temperature
+        )
 
     def save(self, name: str = FILE_NAME) -> None:
         """Write the checkpoint."""
@@ -215,7 +222,9 @@ class Run:
         return self.complete
 
     def _check_finite(self, metrics: dict[str, float]) -> None:
-        """Raise DivergedError, with the last good checkpoint kept, where a metric or a weight of the network is not finite."""
+        """Raise DivergedError, with the last good checkpoint kept, where a metric or a weight of the network is not
+        finite.
+        """
         wrong = [name for name, value in metrics.items() if not math.isfinite(value)]
         if wrong or not self.learner.is_finite():
             raise DivergedError(
@@ -269,13 +278,20 @@ def _read_config(path: Path) -> TrainConfig:
 
 
 def _progress_bar(console: Console) -> Progress:
-    texts = [TextColumn("{task.completed}/{task.total}"), TextColumn("{task.fields[speed]}"), TextColumn("{task.fields[win]}")]
-    return Progress(BarColumn(20), *texts, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console)
+    texts = [
+        TextColumn("{task.completed}/{task.total}"),
+        TextColumn("{task.fields[speed]}"),
+        TextColumn("{task.fields[win]}"),
+    ]
+    return Progress(
+        BarColumn(20), *texts, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console
+    )
 
 
 @contextmanager
 def _interruption() -> Iterator[list[int]]:
-    """A list that fills when Ctrl-C or a termination signal comes, so that the iteration can end; a second one ends at once.
+    """A list that fills when Ctrl-C or a termination signal comes, so that the iteration can end; a second one ends at
+    once.
 
     Python lets the main thread alone receive signals: in any other thread the list stays empty.
     """

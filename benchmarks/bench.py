@@ -1,7 +1,7 @@
 """Measure actions per second of rs_env and of the peers that are installed, interleaved in one run.
 
-    python benchmarks/bench.py              # about five minutes on an idle machine; two cores for the rows with two threads
-    python benchmarks/bench.py --quick      # half a minute, to see that it works
+    python benchmarks/bench.py              # about five minutes on an idle machine; two cores for the rows with two
+    threads python benchmarks/bench.py --quick      # half a minute, to see that it works
 
 Prints a Markdown table (median, lowest and highest of the rounds) with the ratios that matter, and writes
 ``benchmarks/results/bench.json`` and, with matplotlib, ``bench.png``.
@@ -105,7 +105,10 @@ def gym_vector(games: int = 1024) -> Measurement:
 
 def copying(games: int) -> Measurement:
     """Copying an observation and mask buffer of this many games: what the memory allows."""
-    pairs = [(np.zeros((games, width), np.int8), np.ones((games, width), np.int8)) for width in (rs_env.ObservationSpec(4).size, 53)]
+    pairs = [
+        (np.zeros((games, width), np.int8), np.ones((games, width), np.int8))
+        for width in (rs_env.ObservationSpec(4).size, 53)
+    ]
 
     def work() -> int:
         for target, source in pairs:
@@ -126,7 +129,9 @@ def measurements(quick: bool) -> tuple[dict[str, Measurement], list[str]]:
     for games in (1, 4096) if quick else BATCHES:
         for threads in (1, 2):
             if games >= threads:
-                found[f"rs_env batch of {games}, {threads} thread{'s' * (threads > 1)}"] = batch(games, num_threads=threads)
+                found[f"rs_env batch of {games}, {threads} thread{'s' * (threads > 1)}"] = batch(
+                    games, num_threads=threads
+                )
     found["rs_env batch of 4096, packed"] = batch(4096, packed=True)
     found["rs_env batch of 4096, forced turns skipped"] = batch(4096, skip_forced=True)
     found["copying buffers of 4096 observations"] = copying(4096)
@@ -165,7 +170,9 @@ def measure(found: dict[str, Measurement], rounds: int, budget: float) -> dict[s
 
 
 def in_processes(count: int, games: int = 16384, seconds: float = 2.0) -> float:
-    """Actions per second of so many independent processes at once, each with a batch of one thread: what the machine allows threads."""
+    """Actions per second of so many independent processes at once, each with a batch of one thread: what the machine
+    allows threads.
+    """
     context = multiprocessing.get_context("spawn")
     begin, results = context.Barrier(count), context.Queue()
     workers = [context.Process(target=_work, args=(games, seconds, begin, results)) for _ in range(count)]
@@ -225,7 +232,10 @@ def ratios(median: dict[str, float]) -> dict[str, float]:
     pairs = {
         "engine / plain loop": ("rs_env engine only", "plain loop, engine only"),
         "engine / OpenSpiel crazy_eights in C++": ("rs_env engine only", "OpenSpiel crazy_eights, C++ rollouts"),
-        "batch of 4096 / plain loop with observations": ("rs_env batch of 4096, 1 thread", "plain loop with observations"),
+        "batch of 4096 / plain loop with observations": (
+            "rs_env batch of 4096, 1 thread",
+            "plain loop with observations",
+        ),
         "batch of 4096 / OpenSpiel hearts with observations": (
             "rs_env batch of 4096, 1 thread",
             "OpenSpiel hearts, Python with observations",
@@ -252,7 +262,12 @@ def machine() -> dict[str, str]:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = "missing"
-    return {"processor": f"{model}, {os.cpu_count()} cores", "python": platform.python_version(), "rs_env": rs_env.__version__, **versions}
+    return {
+        "processor": f"{model}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        "rs_env": rs_env.__version__,
+        **versions,
+    }
 
 
 def plot(median: dict[str, float], path: Path) -> None:
@@ -264,7 +279,11 @@ def plot(median: dict[str, float], path: Path) -> None:
 
     names = sorted(median, key=median.__getitem__)
     figure, axes = pyplot.subplots(figsize=(9, 0.26 * len(names) + 1), layout="constrained")
-    axes.barh(names, [median[name] for name in names], color=["#2a6f97" if name.startswith("rs_env") else "#a9a9a9" for name in names])
+    axes.barh(
+        names,
+        [median[name] for name in names],
+        color=["#2a6f97" if name.startswith("rs_env") else "#a9a9a9" for name in names],
+    )
     axes.set_xscale("log")
     axes.set_xlabel("actions per second")
     axes.tick_params(axis="y", labelsize=7)
@@ -298,7 +317,14 @@ def main() -> None:
     print("Missing: " + ("; ".join(missing) or "nothing") + ".")
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     RESULTS.mkdir(exist_ok=True)
-    result = {"machine": facts, "rates": rates, "ratios": compared, "start": started, "memory_growth_mib": growth, "missing": missing}
+    result = {
+        "machine": facts,
+        "rates": rates,
+        "ratios": compared,
+        "start": started,
+        "memory_growth_mib": growth,
+        "missing": missing,
+    }
     (RESULTS / "bench.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     try:
         plot(median, RESULTS / "bench.png")

@@ -1,11 +1,12 @@
-"""The exact numbers of docs/exact.md by another way: CFR+ in plain Python, and what the search responder leaves on the table.
+"""The exact numbers of docs/exact.md by another way: CFR+ in plain Python, and what the search responder leaves on the
+table.
 
     python -m benchmarks.check_exact         # half a minute on one core
 
-The first table grows the game of three players and 12 actions from the list-based rules of ``tests/reference.py``, runs CFR+ on it, and
-computes NashConv by recursion (``tests/plain_tree.py``): it shares no code with `rs_env.arena.exact` and none with OpenSpiel. The second
-gives the exact value of `rs_env.arena.SearchResponder` (its mixture estimated from two seeds) against frozen agents, beside that of
-an exact best response, which it cannot exceed: means over the seats.
+The first table grows the game of three players and 12 actions from the list-based rules of ``tests/reference.py``, runs
+CFR+ on it, and computes NashConv by recursion (``tests/plain_tree.py``): it shares no code with `rs_env.arena.exact`
+and none with OpenSpiel. The second gives the exact value of `rs_env.arena.SearchResponder` (its mixture estimated from
+two seeds) against frozen agents, beside that of an exact best response, which it cannot exceed: means over the seats.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def cfr_cells(iterations: Iterable[int]) -> Iterable[str]:
 
 
 def search_cells() -> Iterable[str]:
-    """A row for each game and frozen agent: values of the agent itself, of the search, and of an exact best response."""
+    """A row for each game and frozen agent: values of the agent itself, of the search, and of an exact best
+    response.
+    """
     for rules in (rules_with(12, num_players=3), rules_with(24)):
         tree = GameTree(rules)
         for agent in ("heuristic", "random", "low"):
@@ -41,7 +44,11 @@ def search_cells() -> Iterable[str]:
             mixed = [np.where((tree.seat == seat)[:, None], searching, frozen) for seat in range(rules.num_players)]
             found = np.mean([tree.values(profile)[seat] for seat, profile in enumerate(mixed)])
             values = (exact.values.mean(), found, exact.best_response_values.mean())
-            yield f"| {rules.num_players}, {rules.max_actions} | {agent} | " + " | ".join(f"{value:.4f}" for value in values) + " |"
+            yield (
+                f"| {rules.num_players}, {rules.max_actions} | {agent} | "
+                + " | ".join(f"{value:.4f}" for value in values)
+                + " |"
+            )
 
 
 def main() -> None:

@@ -4,7 +4,8 @@
     python benchmarks/compare.py ../before            # about five minutes on an idle machine
     python benchmarks/compare.py ../before --rounds 3 --seconds 0.5
 
-Each round starts a process in each checkout, now one first, now the other; a row's ratio is this checkout's rate over the other's.
+Each round starts a process in each checkout, now one first, now the other; a row's ratio is this checkout's rate over
+the other's.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def gymnasium_batch() -> int:
     """A learner's lowest actions against three heuristic players, 1,024 games."""
     import gymnasium
 
-    vec = gymnasium.make_vec("rs_env/RollingStone-v0", 1024, vectorization_mode="vector_entry_point", opponents="heuristic")
+    vec = gymnasium.make_vec(
+        "rs_env/RollingStone-v0", 1024, vectorization_mode="vector_entry_point", opponents="heuristic"
+    )
     _, infos = vec.reset(seed=0)
     for _ in range(20):
         *_, infos = vec.step(infos["action_mask"].argmax(1))
@@ -116,7 +119,9 @@ def measured_in(checkout: Path, seconds: float) -> dict[str, float]:
     """The rates of a checkout, from a process of its own."""
     command = [sys.executable, str(Path(__file__).resolve()), "--measure", "--seconds", str(seconds)]
     environment = {**os.environ, "PYTHONPATH": str(checkout), "RS_ENV_QUIET": "1"}
-    return json.loads(subprocess.run(command, cwd=checkout, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    return json.loads(
+        subprocess.run(command, cwd=checkout, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+    )
 
 
 def main() -> None:

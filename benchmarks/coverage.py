@@ -2,10 +2,11 @@
 
     python benchmarks/coverage.py            # three tables, about two minutes on one core
 
-The first table simulates deals of four games each: a share of games won, and how much the games of a deal are alike (beta-binomial, 0:
-independent, 1: all four end alike). The second cuts one long duel into many short ones, which should cover the long one's share. The
-third stops as `rs_env.arena` does, after the first multiple of 100 deals at which the interval is narrow enough: looking often could
-make intervals too narrow. Beside the arena's intervals, those by the plain normal approximation.
+The first table simulates deals of four games each: a share of games won, and how much the games of a deal are alike
+(beta-binomial, 0: independent, 1: all four end alike). The second cuts one long duel into many short ones, which should
+cover the long one's share. The third stops as `rs_env.arena` does, after the first multiple of 100 deals at which the
+interval is narrow enough: looking often could make intervals too narrow. Beside the arena's intervals, those by the
+plain normal approximation.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ METHODS: tuple[Bounds, ...] = (share_bounds, normal_bounds)
 
 
 def simulated_deals(share: float, alike: float, deals: int, runs: int, rng: np.random.Generator) -> np.ndarray:
-    """Share of each deal's games that are won, float64 (deals, runs); `alike` is the correlation of the games of a deal."""
+    """Share of each deal's games that are won, float64 (deals, runs); `alike` is the correlation of the games of a
+    deal.
+    """
     if alike == 1.0:
         return (rng.random((deals, runs)) < share).astype(np.float64)
     chance = np.full((deals, runs), share)
@@ -79,7 +82,9 @@ def real_games(deals: int) -> Iterable[list[str]]:
             yield [f"{agent}, {opponent}", f"{share:.3f}", str(part), *cells]
 
 
-def stopped(share: float, alike: float, precision: float, bounds: Bounds, runs: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+def stopped(
+    share: float, alike: float, precision: float, bounds: Bounds, runs: int, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
     """The interval of each run at its end, (2, runs), and the mean number of deals."""
     ends, at, running = np.zeros((2, runs)), np.zeros(runs), np.arange(runs)
     values = np.zeros((0, runs))

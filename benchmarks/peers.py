@@ -1,7 +1,7 @@
 """Random play in other libraries, those that are installed: how many actions a second.
 
-Each function returns the measurements of one library as {name: function that plays for about a budget of seconds and returns
-the number of actions}. It raises ImportError where the library, or what it needs, is missing.
+Each function returns the measurements of one library as {name: function that plays for about a budget of seconds and
+returns the number of actions}. It raises ImportError where the library, or what it needs, is missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Measurement = Callable[[float], int]
 
 
 def open_spiel() -> dict[str, Measurement]:
-    """OpenSpiel: rollouts inside C++, and its Python path with observation (or information state) tensor and legal actions."""
+    """OpenSpiel: rollouts inside C++, and its Python path with observation (or information state) tensor and legal
+    actions.
+    """
     import pyspiel
 
     def length(game: object, games: int = 30) -> float:
@@ -34,7 +36,9 @@ def open_spiel() -> dict[str, Measurement]:
                 state.apply_action(random.choices(outcomes, weights)[0])
                 continue
             if observe:
-                (state.observation_tensor if has_observation else state.information_state_tensor)(state.current_player())
+                (state.observation_tensor if has_observation else state.information_state_tensor)(
+                    state.current_player()
+                )
             state.apply_action(random.choice(state.legal_actions()))
             actions += 1
         return actions
@@ -159,7 +163,9 @@ def pgx() -> dict[str, Measurement]:
         def run(budget: float) -> int:
             actions, end = 0, time.perf_counter() + budget
             while time.perf_counter() < end:
-                box[0] = jax.block_until_ready(many(box[0], jax.random.PRNGKey(int(np.random.default_rng().integers(1 << 30)))))
+                box[0] = jax.block_until_ready(
+                    many(box[0], jax.random.PRNGKey(int(np.random.default_rng().integers(1 << 30))))
+                )
                 actions += 50 * games
             return actions
 

@@ -1,7 +1,7 @@
 """The yardstick: a plain Numba loop that plays Rolling Stone (completed-trick rule, 2n highest ranks) at random.
 
-What one writes first: one record per game, sets of cards as integers, entries of the observation one by one. It knows no
-variants, matches or records, and its generator is a bare xorshift; it is here to be compared with, not to be used.
+What one writes first: one record per game, sets of cards as integers, entries of the observation one by one. It knows
+no variants, matches or records, and its generator is a bare xorshift; it is here to be compared with, not to be used.
 """
 
 from __future__ import annotations
@@ -179,7 +179,9 @@ def observe(s, row, mask, n):
 
 @njit(nogil=True)
 def run(states, steps, n, deck, rows, masks, with_observation):
-    """Take `steps` random legal actions in each game, dealing again at the end; returns the number of games that ended."""
+    """Take `steps` random legal actions in each game, dealing again at the end; returns the number of games that
+    ended.
+    """
     games = 0
     buffer = np.empty(52, np.int8)
     for _ in range(steps):

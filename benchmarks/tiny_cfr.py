@@ -1,12 +1,13 @@
 """How far from optimal: exact NashConv of the baselines, and of OpenSpiel's CFR+ by iterations, on the `tiny` preset.
 
-    python benchmarks/tiny_cfr.py                            # all baselines that see no hidden cards; about five minutes, 5 GB
-    python benchmarks/tiny_cfr.py random heuristic --no-cfr  # these alone
+    python benchmarks/tiny_cfr.py                            # all baselines that see no hidden cards; about five
+    minutes, 5 GB python benchmarks/tiny_cfr.py random heuristic --no-cfr  # these alone
     python benchmarks/tiny_cfr.py --cfr-actions 24           # CFR+ with deals that end after 24 actions: seconds
     python benchmarks/tiny_cfr.py --cfr-actions 12 --cfr-players 3
 
-Prints the tables of ``docs/exact.md``. Nothing is drawn but the actions of agents that have no method ``policy``: their mixtures are
-estimated from the seeds 0 .. SEEDS-1, and only with the lower caps where the rest would take longer than --patience.
+Prints the tables of ``docs/exact.md``. Nothing is drawn but the actions of agents that have no method ``policy``: their
+mixtures are estimated from the seeds 0 .. SEEDS-1, and only with the lower caps where the rest would take longer than
+--patience.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def table(headings: list[str], rows: Iterable[str]) -> None:
 def main() -> None:
     """Print the tables asked for on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("agents", nargs="*", help="names for rs_env.make_agent; default: all baselines that see no hidden cards")
+    parser.add_argument(
+        "agents", nargs="*", help="names for rs_env.make_agent; default: all baselines that see no hidden cards"
+    )
     parser.add_argument("--seeds", type=int, default=16, help="for agents without a method policy")
     parser.add_argument("--patience", type=float, default=60, help="seconds for one cell of the table of agents")
     parser.add_argument("--cfr-actions", type=int, default=500, help="max_actions for CFR+")
@@ -88,7 +91,11 @@ def main() -> None:
     for tree in trees:
         print(size(tree))
     print()
-    headings = ["agent", "mixture", *(f"{tree.rules.num_players} players, {tree.rules.max_actions} actions" for tree in trees)]
+    headings = [
+        "agent",
+        "mixture",
+        *(f"{tree.rules.num_players} players, {tree.rules.max_actions} actions" for tree in trees),
+    ]
     table(headings, agent_rows(options.agents or fair_baselines(), trees, options.seeds, options.patience))
     if not options.no_cfr:
         tree = GameTree(rules_with(options.cfr_actions, options.cfr_players))

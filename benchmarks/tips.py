@@ -2,8 +2,8 @@
 
     python benchmarks/tips.py --deals 5000
 
-Prints a Markdown table of win shares against three random players. A tip alone is added to a player that leads and follows at
-random, with the weight that it has in the best player.
+Prints a Markdown table of win shares against three random players. A tip alone is added to a player that leads and
+follows at random, with the weight that it has in the best player.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ VARIANTS = {"ruff": "trump", "silent": "silent"}
 
 
 def measured(tips: dict[str, float], presets: Sequence[str], deals: int) -> list[str]:
-    """Win shares of a player with these tips, in percent, with 95 % intervals, and the share of capped games where there were any."""
+    """Win shares of a player with these tips, in percent, with 95 % intervals, and the share of capped games where
+    there were any.
+    """
     player = RuleBasedAgent("tips", weights_of(**tips))
     results = [duel(player, "random", Rules.preset(preset, num_players=4), deals=deals) for preset in presets]
     return [cell(result) for result in results]
@@ -58,7 +60,11 @@ def main() -> None:
     for tip in (tip for tip in TIPS if tip in best and tip not in VARIANTS):
         row(tip, *measured({tip: best[tip]}, MAIN, deals), *measured({**best, tip: 0.0}, MAIN, deals))
     print()
-    row("tip that it does without", *(f"alone: {preset}" for preset in MAIN), *(f"best player with it: {preset}" for preset in MAIN))
+    row(
+        "tip that it does without",
+        *(f"alone: {preset}" for preset in MAIN),
+        *(f"best player with it: {preset}" for preset in MAIN),
+    )
     row("---", *["---:"] * 2 * len(MAIN))
     for tip, weight in OTHERS.items():
         row(tip, *measured({tip: weight}, MAIN, deals), *measured({**best, tip: weight}, MAIN, deals))

@@ -1,4 +1,6 @@
-"""The package from the command line: ``python -m rs_env warm`` compiles ahead, ``python -m rs_env.arena`` compares agents."""
+"""The package from the command line: ``python -m rs_env warm`` compiles ahead, ``python -m rs_env.arena`` compares
+agents.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def _warm() -> None:
     begin = time.perf_counter()
     for warmed in warm():
         print(warmed, flush=True)
-    print(f"all        {len(missed()):3} functions compiled, {time.perf_counter() - begin:.1f} s; kept in {code_folder() or 'no folder'}")
+    print(
+        f"all        {len(missed()):3} functions compiled, {time.perf_counter() - begin:.1f} s; kept in {code_folder() or 'no folder'}"
+    )
 
 
 if __name__ == "__main__":

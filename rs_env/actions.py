@@ -1,7 +1,7 @@
 """What counts as an action: whole numbers of any library, and the errors for all else.
 
-An action that the rules do not allow is a move, though a wrong one: environments may punish it. What is no action at all, a float
-or a word, is a mistake of the program that calls, and is refused with nothing changed.
+An action that the rules do not allow is a move, though a wrong one: environments may punish it. What is no action at
+all, a float or a word, is a mistake of the program that calls, and is refused with nothing changed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class ActionTypeError(IllegalActionError, TypeError):
 def action_number(action: Any) -> int:
     """The action as a plain int, not checked against 0..52.
 
-    action: a whole number of Python, NumPy, torch or any library whose arrays have ``item()``, alone or as the only element of an
-    array, tensor or list. Raises ActionTypeError, naming type and value, for anything else, bools and 3.0 included.
+    action: a whole number of Python, NumPy, torch or any library whose arrays have ``item()``, alone or as the only
+    element of an array, tensor or list. Raises ActionTypeError, naming type and value, for anything else, bools and 3.0
+    included.
     """
     if type(action) is np.int64:  # what spaces and most networks give
         return int(action)
@@ -45,7 +46,9 @@ def action_number(action: Any) -> int:
 def _only_element(action: Any) -> Any:
     if isinstance(action, list | tuple):
         action = np.asarray(action)
-    if isinstance(action, np.ndarray | np.generic) and action.dtype.kind not in "iuO":  # a timedelta64 would give an int as well
+    if (
+        isinstance(action, np.ndarray | np.generic) and action.dtype.kind not in "iuO"
+    ):  # a timedelta64 would give an int as well
         raise TypeError
     return action.item() if hasattr(action, "item") else action
 
@@ -58,10 +61,16 @@ def action_numbers(actions: Any, count: int) -> np.ndarray:
     try:
         numbers = np.asarray(actions)
     except Exception as error:  # of a ragged list, or of a tensor that is not on the CPU
-        raise ActionTypeError(f"actions: {type(actions).__name__} is not allowed: it is no array of integers ({error})") from None
+        raise ActionTypeError(
+            f"actions: {type(actions).__name__} is not allowed: it is no array of integers ({error})"
+        ) from None
     if numbers.shape != (count,):
-        raise ValueError(f"actions: shape {numbers.shape} of {numbers.dtype} is not allowed: they must be integers of shape ({count},)")
+        raise ValueError(
+            f"actions: shape {numbers.shape} of {numbers.dtype} is not allowed: they must be integers of shape ({count},)"
+        )
     if numbers.dtype.kind not in "iu":
-        raise ActionTypeError(f"actions: dtype {numbers.dtype} is not allowed: they must be integers of shape ({count},)")
+        raise ActionTypeError(
+            f"actions: dtype {numbers.dtype} is not allowed: they must be integers of shape ({count},)"
+        )
     # Read-only arrays, such as those of JAX, are copied too: for them the kernels would compile anew.
     return numbers if numbers.dtype == np.int64 and numbers.flags.carray else np.array(numbers, np.int64)

@@ -1,7 +1,7 @@
 """The PettingZoo environment: wiring between `Game` and the AEC interface, no rule of the game.
 
-`raw_env` raises `IllegalActionError` for an illegal action before anything changes. `env` adds PettingZoo's wrappers: an
-illegal action ends the game, with reward -1 for its player and 0 for the others. `parallel_env` is the turn-based
+`raw_env` raises `IllegalActionError` for an illegal action before anything changes. `env` adds PettingZoo's wrappers:
+an illegal action ends the game, with reward -1 for its player and 0 for the others. `parallel_env` is the turn-based
 conversion of `env`: each step uses the action of the seat to act, and the observations tell by their masks who that is.
 
 All seats end together. Forced pickups are ordinary turns with one legal action.
@@ -42,15 +42,15 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
     render_mode: None, ``"ansi"``, ``"human"``, which prints the table after each step, or ``"rgb_array"``.
     observation_dtype: ``"int8"``, or ``"float32"`` for observations and `state` scaled to 0..1.
     flat: observations are the plain vectors, and masks stand in `infos` only.
-    mark_waiting: masks of seats that are not to act allow the pickup instead of nothing, so that no mask is all zero, which some
-        libraries cannot sample from; what such a seat chooses in `parallel_env` has no effect.
-    Further keywords are options of `Rules`; ``max_cycles`` means ``max_actions``. Raises TypeError for an unknown one, and ValueError
-    for a value that is not allowed.
+    mark_waiting: masks of seats that are not to act allow the pickup instead of nothing, so that no mask is all zero,
+        which some libraries cannot sample from; what such a seat chooses in `parallel_env` has no effect.
+    Further keywords are options of `Rules`; ``max_cycles`` means ``max_actions``. Raises TypeError for an unknown one,
+    and ValueError for a value that is not allowed.
 
-    Observations are ``{"observation": int8 (D,), "action_mask": int8 (53,)}``, fresh arrays at each call; the mask is all zero
-    for every seat but the one to act, and stands also, as a copy, in ``infos[agent]["action_mask"]``. `layout` says what stands where.
-    ``reset(seed)`` deals as game 0 of a batch of this seed, ``reset()`` goes on to its next deck;
-    ``options={"deck": ..., "dealer": ...}`` as in `Game`. `state()` shows everything, for a central critic.
+    Observations are ``{"observation": int8 (D,), "action_mask": int8 (53,)}``, fresh arrays at each call; the mask is
+    all zero for every seat but the one to act, and stands also, as a copy, in ``infos[agent]["action_mask"]``. `layout`
+    says what stands where. ``reset(seed)`` deals as game 0 of a batch of this seed, ``reset()`` goes on to its next
+    deck; ``options={"deck": ..., "dealer": ...}`` as in `Game`. `state()` shows everything, for a central critic.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -124,8 +124,8 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
     def step(self, action: int | None) -> None:
         """Take the action of ``agent_selection``; None once that agent is done.
 
-        Raises IllegalActionError, with nothing changed, where the rules do not allow it, and ActionTypeError, a TypeError, for
-        what is no whole number.
+        Raises IllegalActionError, with nothing changed, where the rules do not allow it, and ActionTypeError, a
+        TypeError, for what is no whole number.
         """
         try:
             agent = self.agent_selection
@@ -185,7 +185,8 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         return vector if self._high is None else scaled(vector, layout.high.astype(np.float32))
 
     def render(self) -> str | np.ndarray | None:
-        """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in ``"rgb_array"``.
+        """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in
+        ``"rgb_array"``.
 
         The picture is uint8 (height, width, 3), always of one size. Without a mode a warning.
         """
@@ -207,11 +208,16 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
 def read_reset_options(rules: Rules, options: dict[str, Any] | None) -> tuple[Any, Any]:
     """Deck and dealer of the options of a reset, checked; unknown options are ignored with a warning."""
     if options is not None and not isinstance(options, Mapping):
-        raise ValueError(f"options={options!r} is not allowed: it must be a mapping with the keys {', '.join(RESET_OPTIONS)}, or None")
+        raise ValueError(
+            f"options={options!r} is not allowed: it must be a mapping with the keys {', '.join(RESET_OPTIONS)}, or None"
+        )
     options = dict(options or {})
     unknown = [name for name in options if name not in RESET_OPTIONS]
     if unknown:
-        warnings.warn(f"reset options {', '.join(map(repr, unknown))} ignored: allowed are {', '.join(RESET_OPTIONS)}", stacklevel=3)
+        warnings.warn(
+            f"reset options {', '.join(map(repr, unknown))} ignored: allowed are {', '.join(RESET_OPTIONS)}",
+            stacklevel=3,
+        )
     deck, dealer = options.get("deck"), options.get("dealer")
     check_decks(rules, deck)
     check_dealer(rules, dealer)
@@ -223,16 +229,21 @@ def _from_env(name: str) -> property:
 
 
 class _DirectAccess:
-    """Reads the environment's attributes without `__getattr__`, on which PettingZoo's wrappers spend most of their time.
+    """Reads the environment's attributes without `__getattr__`, on which PettingZoo's wrappers spend most of their
+    time.
 
     Where the attribute does not exist yet, Python falls back to the wrapper's own `__getattr__` and its error.
     """
 
-    agents, agent_selection, rewards, terminations, truncations, infos, _cumulative_rewards = map(_from_env, _SET_BY_RESET)
+    agents, agent_selection, rewards, terminations, truncations, infos, _cumulative_rewards = map(
+        _from_env, _SET_BY_RESET
+    )
 
 
 class _TerminateIllegal(_DirectAccess, wrappers.TerminateIllegalWrapper):
-    """PettingZoo's wrapper, with numbers outside the action space treated like any illegal one, and no mask left in `infos` afterwards."""
+    """PettingZoo's wrapper, with numbers outside the action space treated like any illegal one, and no mask left in
+    `infos` afterwards.
+    """
 
     def observe(self, agent: str) -> dict[str, np.ndarray] | np.ndarray:
         return self.env.observe(agent)  # without keeping the observation for `step`, which asks the game
@@ -255,8 +266,11 @@ class _OrderEnforcing(_DirectAccess, wrappers.OrderEnforcingWrapper):
         return str(self.env)
 
 
-def env(rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **options: Any) -> AECEnv:
-    """`raw_env` in PettingZoo's wrappers: illegal actions end the game (-1 for their player, 0 for others), order is enforced.
+def env(
+    rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **options: Any
+) -> AECEnv:
+    """`raw_env` in PettingZoo's wrappers: illegal actions end the game (-1 for their player, 0 for others), order is
+    enforced.
 
     options: further arguments of `raw_env`.
     """
@@ -269,8 +283,8 @@ def parallel_env(
 ) -> ParallelEnv:
     """The turn-based conversion of `env` to PettingZoo's parallel interface.
 
-    ``step`` takes a dict with an action for each agent; only that of the agent to act counts, whose mask is the only one that is
-    not all zero (with ``mark_waiting=True`` see ``infos[agent]["active_agent"]``, which PettingZoo's conversion adds to each step).
-    options: further arguments of `raw_env`.
+    ``step`` takes a dict with an action for each agent; only that of the agent to act counts, whose mask is the only
+    one that is not all zero (with ``mark_waiting=True`` see ``infos[agent]["active_agent"]``, which PettingZoo's
+    conversion adds to each step). options: further arguments of `raw_env`.
     """
     return turn_based_aec_to_parallel(env(rules, num_players, render_mode, **options))

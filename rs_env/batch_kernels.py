@@ -43,7 +43,9 @@ def random_actions(legal, policy, out):
 
 @njit(cache=True, nogil=True)
 def play_randomly(rules_array, states, policy, steps):
-    """Game after game, which keeps a game in the fastest memory; the pickup, known without a draw, has its own short way."""
+    """Game after game, which keeps a game in the fastest memory; the pickup, known without a draw, has its own short
+    way.
+    """
     rules = rules_array[0]
     for i in range(states.shape[0]):
         s = states[i]
@@ -126,8 +128,8 @@ def scale(rows, high, out):
             out[i, j] = np.float32(rows[i, j]) / high[j]
 
 
-# The same in parallel: thread c has game `bounds[c]` and those before `bounds[c + 1]`. Separate, so that OpenMP starts and
-# these compile only where several threads are asked for.
+# The same in parallel: thread c has game `bounds[c]` and those before `bounds[c + 1]`. Separate, so that OpenMP starts
+# and these compile only where several threads are asked for.
 
 
 @njit

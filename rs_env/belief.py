@@ -1,17 +1,21 @@
 """What a view tells about the hidden cards: the number of deals that agree with it, uniform samples, exact marginals.
 
-The unseen cards lie in the seats' unknown places (hand size less known cards), and a seat's unknown cards have nothing of its
-excluded suits. With no model of how people play, all such deals are equally likely (``docs/rules.md``, what everybody knows).
+The unseen cards lie in the seats' unknown places (hand size less known cards), and a seat's unknown cards have nothing
+of its excluded suits. With no model of how people play, all such deals are equally likely (``docs/rules.md``, what
+everybody knows).
 
-Method. Suits that the same seats exclude are alike and form one *class*. Seats that exclude something unseen are *restricted*;
-the others take what those leave, in equally many ways whatever it is. Let W_j(r) be the number of ways to deal to the restricted
-seats j, j + 1, ... out of r[c] remaining cards of each class c, u_j being the unknown cards of seat j. Then
+Method. Suits that the same seats exclude are alike and form one *class*. Seats that exclude something unseen are
+*restricted*; the others take what those leave, in equally many ways whatever it is. Let W_j(r) be the number of ways to
+deal to the restricted seats j, j + 1, ... out of r[c] remaining cards of each class c, u_j being the unknown cards of
+seat j. Then
 
-    W_j(r) = sum over k with |k| = u_j, k[c] = 0 where excluded, of  W_{j+1}(r - k) * product over c of binomial(r[c], k[c])
+    W_j(r) = sum over k with |k| = u_j, k[c] = 0 where excluded, of  W_{j+1}(r - k) * product over c of binomial(r[c],
+    k[c])
 
-and 1 after the last. A sample draws k for one restricted seat after the other in proportion to the terms of this sum, then the
-cards of each class without regard to which, then shuffles the rest to the other seats. Weights are float64, exact up to 2**53
-and rounded above, so a sample is uniform up to relative errors of about 1e-14; `count` is a whole number without error.
+and 1 after the last. A sample draws k for one restricted seat after the other in proportion to the terms of this sum,
+then the cards of each class without regard to which, then shuffles the rest to the other seats. Weights are float64,
+exact up to 2**53 and rounded above, so a sample is uniform up to relative errors of about 1e-14; `count` is a whole
+number without error.
 """
 
 from __future__ import annotations
@@ -74,7 +78,9 @@ def unseen_cards(rules, p):
 
 @njit(cache=True, nogil=True)
 def prepare(view, b):
-    """Derive everything from a view; returns the number of ways to deal to the restricted seats, 0 if nothing agrees with the view."""
+    """Derive everything from a view; returns the number of ways to deal to the restricted seats, 0 if nothing agrees
+    with the view.
+    """
     rules = view.rules
     unseen = unseen_cards(rules, view) & ~view.hand
     _find_classes(rules, view, unseen, b)
@@ -261,7 +267,12 @@ def draw(view, b, stream, s):
 @njit(inline="always")
 def _deal_restricted(b, j, stream, s):
     """Draw the split of restricted seat j, then its cards."""
-    r0, r1, r2, r3 = popcount(b.remaining[0]), popcount(b.remaining[1]), popcount(b.remaining[2]), popcount(b.remaining[3])
+    r0, r1, r2, r3 = (
+        popcount(b.remaining[0]),
+        popcount(b.remaining[1]),
+        popcount(b.remaining[2]),
+        popcount(b.remaining[3]),
+    )
     stream = advance(stream)
     mark = unit(stream) * b.ways[j, _index(b, r0, r1, r2)]
     chosen = 0
@@ -316,7 +327,9 @@ def _expect(beliefs, expected):
                             after = b.ways[j + 1, place] if j + 1 < b.num_restricted else 1.0
                             weight[j + 1, place] += here * (term / after)
                             for slot in range(_SLOTS):
-                                expected[seat, slot] += here * term * k[slot] / b.ways[0, _index(b, b.sizes[0], b.sizes[1], b.sizes[2])]
+                                expected[seat, slot] += (
+                                    here * term * k[slot] / b.ways[0, _index(b, b.sizes[0], b.sizes[1], b.sizes[2])]
+                                )
         total -= b.unknown[seat]
     for slot in range(_SLOTS):
         left = np.float64(b.sizes[slot])
@@ -333,7 +346,9 @@ def _one_view(view: Any) -> np.ndarray:
     """The view as an array of one record. Raises ValueError for anything else."""
     views = np.atleast_1d(np.asarray(view))
     if views.dtype != VIEW or views.shape != (1,):
-        raise ValueError(f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype rs_env.view.VIEW")
+        raise ValueError(
+            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype rs_env.view.VIEW"
+        )
     players, seat = int(views["rules"]["num_players"][0]), int(views["seat"][0])
     if not (MIN_PLAYERS <= players <= MAX_PLAYERS and seat < players):
         raise ValueError(f"view: seat {seat} of {players} players is not allowed: it must come from a game")
@@ -371,8 +386,8 @@ def sample(view: Any, k: int, rng: np.random.Generator | int | None = None) -> n
     """`k` states (dtype `rs_env.state.STATE`), drawn uniformly from those that agree with a view, with replacement.
 
     rng: a NumPy generator, a seed, or None for a random one. The states can be played on with the engine or put into a
-    `SelfPlayVectorEnv` by ``restore`` (while the game goes on); their ``deck`` is unknown (-1), later decks and chance are drawn
-    anew. Raises ValueError as `count` does.
+    `SelfPlayVectorEnv` by ``restore`` (while the game goes on); their ``deck`` is unknown (-1), later decks and chance
+    are drawn anew. Raises ValueError as `count` does.
     """
     check_whole("k", k, 0, (1 << 31) - 1)
     views, beliefs = _believe(view)

@@ -1,7 +1,9 @@
-"""Sets of cards as 64-bit integers inside compiled code: count, lowest, highest, next in a ring, and unpacking to bytes.
+"""Sets of cards as 64-bit integers inside compiled code: count, lowest, highest, next in a ring, and unpacking to
+bytes.
 
-The intrinsics are single LLVM instructions, which Numba does not offer by name. Everything here takes and gives np.uint64
-for sets and np.int64 for counts and positions; a signed integer mixed with a uint64 would turn both into floats.
+The intrinsics are single LLVM instructions, which Numba does not offer by name. Everything here takes and gives
+np.uint64 for sets and np.int64 for counts and positions; a signed integer mixed with a uint64 would turn both into
+floats.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _NIBBLE_PAIRS = np.uint64(0x3333_3333_3333_3333)
 _NIBBLES = np.uint64(0x0F0F_0F0F_0F0F_0F0F)
 _EACH_BYTE = np.uint64(0x0101_0101_0101_0101)
 _HIGH_BITS = np.uint64(0x8080_8080_8080_8080)
-_PLACE_IN_BYTE = np.array([([i for i in range(8) if byte >> i & 1] + [0] * 8)[n] for byte in range(256) for n in range(8)], dtype=np.int8)
+_PLACE_IN_BYTE = np.array(
+    [([i for i in range(8) if byte >> i & 1] + [0] * 8)[n] for byte in range(256) for n in range(8)], dtype=np.int8
+)
 SUIT_SETS = np.array([((1 << NUM_RANKS) - 1) << (NUM_RANKS * suit) for suit in range(NUM_SUITS)], dtype=np.uint64)
 
 
@@ -85,8 +89,9 @@ def without_lowest(x):
 def nth_member(x, n):
     """Position of member number `n`, counted from the lowest as 0.
 
-    Without a loop, whose length no processor could foresee: the byte that holds it by counts of members up to each byte, then
-    its place in that byte from a table. (S. Vigna, "Broadword implementation of rank/select queries", WEA 2008.)
+    Without a loop, whose length no processor could foresee: the byte that holds it by counts of members up to each
+    byte, then its place in that byte from a table. (S. Vigna, "Broadword implementation of rank/select queries", WEA
+    2008.)
     """
     counts = x - ((x >> np.uint64(1)) & _PAIRS)
     counts = (counts & _NIBBLE_PAIRS) + ((counts >> np.uint64(2)) & _NIBBLE_PAIRS)
@@ -107,8 +112,9 @@ def next_seat(seats, seat, num_players):
     return found - num_players if found >= num_players else found
 
 
-# Writing rows of bytes. A row is given by the address of its first entry, since Numba would count references to an array in
-# each of the many small functions that write to it. There is no bounds check: who calls must know that the row is long enough.
+# Writing rows of bytes. A row is given by the address of its first entry, since Numba would count references to an
+# array in each of the many small functions that write to it. There is no bounds check: who calls must know that the row
+# is long enough.
 
 
 @intrinsic
@@ -127,7 +133,9 @@ def _pointer(builder, address, offset, pointee):
 
 
 def _unpacker(*chunks):
-    """Code that writes, for each (first, width), bits ``first .. first + width - 1`` as bytes of 0 or 1 in one vector store."""
+    """Code that writes, for each (first, width), bits ``first .. first + width - 1`` as bytes of 0 or 1 in one vector
+    store.
+    """
 
     def codegen(context, builder, signature, args):
         address, offset, bits = args

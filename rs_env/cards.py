@@ -57,7 +57,9 @@ def cards_text(cards: Iterable[int]) -> str:
 
 
 def parse_cards(cards: str | Iterable[int | str]) -> list[int]:
-    """Card ids of ``"7c Td"``, ``["7c", "Td"]`` or ``[5, 21]``, in that order. Raises ValueError or TypeError for anything else."""
+    """Card ids of ``"7c Td"``, ``["7c", "Td"]`` or ``[5, 21]``, in that order. Raises ValueError or TypeError for
+    anything else.
+    """
     ids = []
     for card in cards.split() if isinstance(cards, str) else cards:
         card_id = parse_action(card) if isinstance(card, str) else card

@@ -19,7 +19,8 @@ from rs_env.view import view_key
 def observations(views: Any, observation_dtype: str = "int8") -> tuple[np.ndarray, np.ndarray]:
     """The observations (B, D), int8 or scaled to 0..1 as float32, and the action masks, int8 (B, 53), of views (B,).
 
-    They are those of the environments for the seats that view. Raises ValueError for views of several numbers of players.
+    They are those of the environments for the seats that view. Raises ValueError for views of several numbers of
+    players.
     """
     views, dtype = as_views(views), check_observation_dtype(observation_dtype)
     players = np.unique(views["rules"]["num_players"])
@@ -34,7 +35,9 @@ def observations(views: Any, observation_dtype: str = "int8") -> tuple[np.ndarra
 
 
 def draws(views: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-    """A random number in [0, 1) for each view, float64 (B,), from the seed (uint64, (B,)) beside it and the view alone."""
+    """A random number in [0, 1) for each view, float64 (B,), from the seed (uint64, (B,)) beside it and the view
+    alone.
+    """
     numbers = np.empty(len(views))
     _draw(as_views(views), np.require(seeds, np.uint64, ("C", "A", "W")), numbers)
     return numbers

@@ -1,8 +1,8 @@
 """The rules, written once: deal, legal actions, step. What a deal is worth is in `rs_env.scoring`.
 
-Every function here is scalar code on one record of `rs_env.state`, compiled by Numba. Nothing allocates, nothing knows about
-Python objects, and all chance comes from the record itself. ``docs/rules.md`` is the text that this code follows, section by
-section.
+Every function here is scalar code on one record of `rs_env.state`, compiled by Numba. Nothing allocates, nothing knows
+about Python objects, and all chance comes from the record itself. ``docs/rules.md`` is the text that this code follows,
+section by section.
 
 Words: a player is *in* until out for good; *pending* are the seats that have yet to play to the trick; a *leaver* has
 played the last card to a trick that is not yet complete.
@@ -61,7 +61,9 @@ def seat_of_learner(rules, s):
 
 @njit(cache=True, nogil=True)
 def shuffle(rules, s):
-    """Fill ``s.deck`` with deck number ``s.deal``, by Fisher and Yates inside out: each card goes to a random place among those before."""
+    """Fill ``s.deck`` with deck number ``s.deal``, by Fisher and Yates inside out: each card goes to a random place
+    among those before.
+    """
     stream = deal_stream(s.key, s.deal, DECK)
     for i in range(rules.num_cards):
         stream = advance(stream)
@@ -294,7 +296,8 @@ def take(s, seat, cards):
 def break_trick(rules, s, leaver_takes):
     """The seat to act ends the trick and leads the next one.
 
-    Leavers take back their own last cards; the rest goes to the first of them if `leaver_takes`, else to the seat to act.
+    Leavers take back their own last cards; the rest goes to the first of them if `leaver_takes`, else to the seat to
+    act.
     """
     n = np.int64(rules.num_players)
     seat = np.int64(s.turn)

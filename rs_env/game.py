@@ -26,16 +26,16 @@ class Game:
 
     rules: a `Rules`, a preset's name or a mapping of options.
     seed: 0..2**64-1, or None for a random one. The same seed gives the same decks, dealer and noticed silent plays.
-    deck: the cards in dealing order, ids or text (``"7c Td ..."``); for a match a list of such decks, one for each deal.
-        Deals beyond the decks given are shuffled by the seed.
+    deck: the cards in dealing order, ids or text (``"7c Td ..."``); for a match a list of such decks, one for each
+        deal. Deals beyond the decks given are shuffled by the seed.
     dealer: seat of the first dealer; None: drawn by lot, by the seed.
     index, first_deal: start as game `index` of a batch with this seed, at its deck number `first_deal`.
     num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
-    ``observation`` (int8, see `rs_env.observation`) and ``action_mask`` (int8, 53) are those of the seat to act while the game goes
-    on; both are overwritten by the next action.
-    Other attributes and properties give cards and actions as sorted lists of ids and suits as ints 0..3; seats are 0..n-1.
-    Raises ValueError naming the argument, the value and what is allowed, and TypeError for an unknown keyword.
+    ``observation`` (int8, see `rs_env.observation`) and ``action_mask`` (int8, 53) are those of the seat to act while
+    the game goes on; both are overwritten by the next action. Other attributes and properties give cards and actions as
+    sorted lists of ids and suits as ints 0..3; seats are 0..n-1. Raises ValueError naming the argument, the value and
+    what is allowed, and TypeError for an unknown keyword.
     """
 
     def __init__(
@@ -61,13 +61,17 @@ class Game:
         self._hold(np.zeros(1, STATE))
         self.history: list[list[tuple[int, int]]] = []
         self.decks: list[list[int]] = []
-        kernels.begin(self._compiled, self.states, 0, np.uint64(self.seed), np.uint64(self.index), self.first_deal, dealer)
+        kernels.begin(
+            self._compiled, self.states, 0, np.uint64(self.seed), np.uint64(self.index), self.first_deal, dealer
+        )
         self.first_dealer = self.dealer
         self._open_deal()
 
     @classmethod
     def of_state(cls, rules: Rules, state: np.void) -> Game:
-        """A game at a copy of this state (a record of dtype `rs_env.state.STATE`), to look at it; what was played before is unknown."""
+        """A game at a copy of this state (a record of dtype `rs_env.state.STATE`), to look at it; what was played
+        before is unknown.
+        """
         game = cls(rules)
         game._hold(np.array([state], STATE))
         game._observe_turn()
@@ -101,8 +105,8 @@ class Game:
     def play(self, action: int | str) -> None:
         """Take an action, an id or text such as ``"7c"`` or ``"pickup"``, for the seat to act.
 
-        Raises IllegalActionError, with nothing changed, where the rules do not allow it, and ActionTypeError, which is one and
-        a TypeError too, for what is neither a whole number nor text.
+        Raises IllegalActionError, with nothing changed, where the rules do not allow it, and ActionTypeError, which is
+        one and a TypeError too, for what is neither a whole number nor text.
         """
         action_id = action if type(action) is int and 0 <= action < NUM_ACTIONS else self._action_id(action)
         turn = self._turn.item()
@@ -254,7 +258,9 @@ class Game:
         return views[0]
 
     def observation_for(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
-        """A seat's observation, int8 (D,), and action mask, int8 (53,), as fresh arrays. Raises ValueError for another seat."""
+        """A seat's observation, int8 (D,), and action mask, int8 (53,), as fresh arrays. Raises ValueError for another
+        seat.
+        """
         if type(seat) is not int or not 0 <= seat < self.num_players:
             seat = check_whole("seat", seat, 0, self.num_players - 1)
         observation, mask = np.empty_like(self.observation), np.empty_like(self.action_mask)
@@ -264,7 +270,8 @@ class Game:
     def observe_into(self, seat: int, observation: np.ndarray, mask: np.ndarray) -> None:
         """Write a seat's observation and action mask to int8 arrays of shapes (D,) and (53,).
 
-        Raises ValueError, naming the argument, for another seat and for arrays of another shape, dtype or layout in memory.
+        Raises ValueError, naming the argument, for another seat and for arrays of another shape, dtype or layout in
+        memory.
         """
         seat = check_whole("seat", seat, 0, self.num_players - 1)
         check_buffer("observation", observation, observation_spec(self.num_players).size)
@@ -272,7 +279,9 @@ class Game:
         kernels.observe(self._compiled, self.states, 0, seat, observation, mask)
 
     def global_state_into(self, vector: np.ndarray) -> None:
-        """Write the global state of `rs_env.observation.StateSpec` to an int8 array. Raises ValueError for one that does not fit."""
+        """Write the global state of `rs_env.observation.StateSpec` to an int8 array. Raises ValueError for one that
+        does not fit.
+        """
         check_buffer("vector", vector, state_spec(self.num_players).size)
         kernels.global_state(self._compiled, self.states, 0, vector)
 
@@ -335,11 +344,15 @@ def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.nda
     if deck is None:
         return []
     if not isinstance(deck, Iterable):
-        raise ValueError(f"deck={deck!r} is not allowed: it must be cards in dealing order, ids or text, or in a match a list of decks")
+        raise ValueError(
+            f"deck={deck!r} is not allowed: it must be cards in dealing order, ids or text, or in a match a list of decks"
+        )
     entries: list[Any] = deck.split() if isinstance(deck, str) else list(deck)
     several = bool(entries) and all(isinstance(entry, Iterable) and not _is_card(entry) for entry in entries)
     if several and rules.target is None and len(entries) > 1:
-        raise ValueError(f"deck: {len(entries)} decks are not allowed: only a match (target={rules.target}) has more than one deal")
+        raise ValueError(
+            f"deck: {len(entries)} decks are not allowed: only a match (target={rules.target}) has more than one deal"
+        )
     return [np.array(_check_deck(rules, one), np.int8) for one in (entries if several else [entries])]
 
 
@@ -353,7 +366,10 @@ def _check_deck(rules: Rules, deck: Deck) -> list[int]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"deck: {error}; given was {deck!r}") from None
     if sorted(cards) != list(rules.deck):
-        missing, surplus = cards_text(sorted(set(rules.deck) - set(cards))), cards_text(sorted(set(cards) - set(rules.deck)))
+        missing, surplus = (
+            cards_text(sorted(set(rules.deck) - set(cards))),
+            cards_text(sorted(set(cards) - set(rules.deck))),
+        )
         raise ValueError(
             f"deck={cards_text(cards)!r} is not allowed: it must be the {len(rules.deck)} cards of the rule set, each once"
             f" (missing: {missing or 'none'}; not in the rule set: {surplus or 'none'}; {len(cards)} given)"

@@ -1,11 +1,13 @@
-"""An agent in a process of its own: it gets copies of views through a socket, and nothing else of the game exists there.
+"""An agent in a process of its own: it gets copies of views through a socket, and nothing else of the game exists
+there.
 
-Within one process Python hides nothing from code that searches the interpreter for it, stack frames and all. Whoever lets others'
-agents compete runs them here. An answer takes some tens of microseconds longer, and batches share that. The process is spawned: a
-script must make its agents under ``if __name__ == "__main__":``, or it is run a second time there.
+Within one process Python hides nothing from code that searches the interpreter for it, stack frames and all. Whoever
+lets others' agents compete runs them here. An answer takes some tens of microseconds longer, and batches share that.
+The process is spawned: a script must make its agents under ``if __name__ == "__main__":``, or it is run a second time
+there.
 
-What comes back is not believed: it is no pickle, which would run whatever the sender wants, its length is bounded, and it must bear
-the number of the question.
+What comes back is not believed: it is no pickle, which would run whatever the sender wants, its length is bounded, and
+it must bear the number of the question.
 """
 
 from __future__ import annotations
@@ -35,9 +37,10 @@ class Isolated:
     """The same agent, played by another process.
 
     agent: a name, an object that can be pickled, or a class or function without arguments that makes one there.
-    seconds: how long an answer may take; None: any time. Raises ValueError for what is no agent; RuntimeError, naming the agent, where
-    it raises, ends its process, takes too long or answers nonsense, after which its process is ended. The process ends with `close`, or
-    with this one. A copy, or what a pickle of it becomes, is the agent as it was given, in one more process.
+    seconds: how long an answer may take; None: any time. Raises ValueError for what is no agent; RuntimeError, naming
+    the agent, where it raises, ends its process, takes too long or answers nonsense, after which its process is ended.
+    The process ends with `close`, or with this one. A copy, or what a pickle of it becomes, is the agent as it was
+    given, in one more process.
     """
 
     def __init__(self, agent: str | Agent | Callable[[], Agent], seconds: float | None = None) -> None:
@@ -105,7 +108,9 @@ class Isolated:
                 if number == self._number:
                     break
         except TimeoutError:
-            raise self._ended("took too long to start" if self._number == 0 else f"took longer than {self._seconds} seconds") from None
+            raise self._ended(
+                "took too long to start" if self._number == 0 else f"took longer than {self._seconds} seconds"
+            ) from None
         except OSError:
             raise self._ended("its process has ended") from None
         if kind == _ERROR:
@@ -128,7 +133,9 @@ def _send(connection: socket.socket, number: int, content: bytes) -> None:
 
 
 def _read(connection: socket.socket, count: int, until: float | None = None) -> bytes:
-    """So many bytes. Raises TimeoutError after `until`, by the monotonic clock, and ConnectionError where the other end is closed."""
+    """So many bytes. Raises TimeoutError after `until`, by the monotonic clock, and ConnectionError where the other end
+    is closed.
+    """
     parts = []
     while count:
         _set_time(connection, until)
@@ -172,7 +179,9 @@ def _answer(agent: Agent, method: str, *arguments: Any) -> bytes:
         views, *seeds = arguments
         actions = np.asarray(agent.act(copy_for_agent(views), *(s for s in seeds if s is not None)))
         if actions.shape != views.shape or actions.dtype.kind not in "iu":
-            raise ValueError(f"gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}")
+            raise ValueError(
+                f"gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}"
+            )
         return _ACTIONS + actions.astype(np.int64).tobytes()
     except Exception as error:
         return _ERROR + _error_text(error)

@@ -1,16 +1,19 @@
 """Compiled functions that are kept on disk: `njit`, and the folder where their machine code lies.
 
-Numba's own cache asks only whether the file of a function has changed, not the files that the function calls into: after a change
-of the engine, kernels of other modules would go on with the old rules. Here the folder bears a digest of all sources of the
-package, so that a change anywhere starts a new one. The folder is the first of these that can be written to or holds code already:
+Numba's own cache asks only whether the file of a function has changed, not the files that the function calls into:
+after a change of the engine, kernels of other modules would go on with the old rules. Here the folder bears a digest of
+all sources of the package, so that a change anywhere starts a new one. The folder is the first of these that can be
+written to or holds code already:
 
 1. in ``NUMBA_CACHE_DIR``, where that is set;
 2. ``__pycache__`` of the package;
 3. the user's cache folder (``~/.cache/rs_env`` on Linux);
-4. ``rs_env-<user>`` in the folder for temporary files. Then, and where there is none at all, the logger ``rs_env`` warns.
+4. ``rs_env-<user>`` in the folder for temporary files. Then, and where there is none at all, the logger ``rs_env``
+warns.
 
-The same logger says, once in a process, that something compiles. ``logging.getLogger("rs_env").setLevel(logging.ERROR)`` or
-``RS_ENV_QUIET=1`` in the environment silences both. ``python -m rs_env warm`` compiles everything ahead.
+The same logger says, once in a process, that something compiles.
+``logging.getLogger("rs_env").setLevel(logging.ERROR)`` or ``RS_ENV_QUIET=1`` in the environment silences both. ``python
+-m rs_env warm`` compiles everything ahead.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ def missed() -> list[str]:
 
 @remember
 def code_folder() -> Path | None:
-    """The folder for the code of these sources, made if need be and with those of older sources removed; None if none can be written to."""
+    """The folder for the code of these sources, made if need be and with those of older sources removed; None if none
+    can be written to.
+    """
     family, name = _names()
     for base in _places():
         folder = base / name
@@ -71,14 +76,20 @@ def code_folder() -> Path | None:
             for older in set(base.glob(f"{family}*")) - {folder}:
                 shutil.rmtree(older, ignore_errors=True)
         if base == _temporary():
-            _say(f"compiled code is kept in {folder}, which may not last: no other folder can be written to; NUMBA_CACHE_DIR=... names one")
+            _say(
+                f"compiled code is kept in {folder}, which may not last: no other folder can be written to; NUMBA_CACHE_DIR=... names one"
+            )
         return folder
-    _say("no folder can be written to, so each process compiles anew, some seconds each time; NUMBA_CACHE_DIR=... names a folder")
+    _say(
+        "no folder can be written to, so each process compiles anew, some seconds each time; NUMBA_CACHE_DIR=... names a folder"
+    )
     return None
 
 
 def _names() -> tuple[str, str]:
-    """What the folders of this package and Numba have in common in their names, and the name of that for the sources as they are."""
+    """What the folders of this package and Numba have in common in their names, and the name of that for the sources as
+    they are.
+    """
     family = f"rs_env-{_digest(str(PACKAGE).encode(), 8)}-numba{numba.__version__}-"
     return family, family + source_digest()
 
@@ -113,7 +124,9 @@ def _temporary() -> Path:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether the folder, made if need be, is this user's alone: what lies there is run, and all may write beside it."""
+    """Whether the folder, made if need be, is this user's alone: what lies there is run, and all may write beside
+    it.
+    """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
@@ -121,7 +134,11 @@ def _is_own(folder: Path) -> bool:
         return False
     if not hasattr(os, "getuid"):
         return True
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.getuid()
+        and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
 
 
 def _writable(folder: Path) -> bool:
@@ -134,7 +151,9 @@ def _writable(folder: Path) -> bool:
 
 
 def _holds_code(folder: Path) -> bool:
-    """Whether code was compiled there before, as by root for an image of a container: then it is used, whoever may add to it."""
+    """Whether code was compiled there before, as by root for an image of a container: then it is used, whoever may add
+    to it.
+    """
     return any(folder.glob("*.nbi"))
 
 
@@ -144,7 +163,9 @@ def _say(text: str) -> None:
 
 
 class _Locator(_CacheLocator):
-    """Everything lies in `code_folder`, whose name stands for the sources of the package; other files have their own digest."""
+    """Everything lies in `code_folder`, whose name stands for the sources of the package; other files have their own
+    digest.
+    """
 
     def __init__(self, file: str, line: int) -> None:
         self._py_file, self._lineno = file, line  # as Numba names them, which asks other locators for them too
@@ -174,7 +195,9 @@ class _Implementation(CompileResultCacheImpl):
 
 class _Files(IndexDataCacheFile):
     def _data_name(self, number: int) -> str:
-        """A name of its own for each piece of code: counted ones, as Numba's, can meet where two processes compile different types."""
+        """A name of its own for each piece of code: counted ones, as Numba's, can meet where two processes compile
+        different types.
+        """
         return self._data_name_pattern.format(number=secrets.randbits(48))
 
     def _load_index(self) -> dict[Any, str]:
@@ -195,7 +218,11 @@ class _KernelCache(FunctionCache):
         found = super().load_overload(sig, target_context)
         if found is None:
             if not _missed:
-                kept = "is kept in" if os.access(self.cache_path, os.W_OK) else "is not kept, since nothing can be written to"
+                kept = (
+                    "is kept in"
+                    if os.access(self.cache_path, os.W_OK)
+                    else "is not kept, since nothing can be written to"
+                )
                 _say(f"compiling, which takes some seconds; the result {kept} {self.cache_path}")
             _missed.append(f"{self._py_func.__module__}.{self._py_func.__name__}")
         return found

@@ -1,6 +1,7 @@
 """The way into compiled code for single games: engine, view and encoder on element `i` of an array of records.
 
-Numba takes arrays from Python much faster than single records, hence the arrays; in compiled code call the engine itself.
+Numba takes arrays from Python much faster than single records, hence the arrays; in compiled code call the engine
+itself.
 """
 
 from __future__ import annotations
@@ -49,10 +50,11 @@ def legal(rules, states, i):
 
 @njit(cache=True, nogil=True)
 def find_illegal(legal, actions, illegal):
-    """Whether an action (int64) is not a member of the legal set beside it; then mark, in `illegal`, which ones are not.
+    """Whether an action (int64) is not a member of the legal set beside it; then mark, in `illegal`, which ones are
+    not.
 
-    The first loop has no branch, so that LLVM checks several at a time: no legal set has a member above `PICKUP`, and an
-    action outside 0..63 has bits beyond the lowest six.
+    The first loop has no branch, so that LLVM checks several at a time: no legal set has a member above `PICKUP`, and
+    an action outside 0..63 has bits beyond the lowest six.
     """
     found = EMPTY
     for i in range(actions.shape[0]):
@@ -82,14 +84,18 @@ def observe(rules, states, i, seat, observation, mask):
 
 @njit(cache=True, nogil=True)
 def play(rules, states, i, action, observation, mask):
-    """Take an action, write what the next seat to act sees, and return the new status; or ILLEGAL with nothing changed."""
+    """Take an action, write what the next seat to act sees, and return the new status; or ILLEGAL with nothing
+    changed.
+    """
     if action < 0 or action > PICKUP or not engine.legal_actions(rules[0], states[i]) & bit(action):
         return np.int64(ILLEGAL)
     if action == PICKUP:
         engine.step_pickup(rules[0], states[i])
     else:
         engine.step_card(rules[0], states[i], action)
-    observe(rules, states, i, np.int64(states[i].turn), observation, mask)  # the type that comes from Python: compiled once
+    observe(
+        rules, states, i, np.int64(states[i].turn), observation, mask
+    )  # the type that comes from Python: compiled once
     return np.int64(states[i].status)
 
 

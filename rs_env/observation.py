@@ -27,7 +27,9 @@ WORD = 8
 _RING = np.array([i % n if n else 0 for n in range(MAX_PLAYERS + 1) for i in range(2 * MAX_PLAYERS)], dtype=np.uint8)
 _ROUNDING = 1e-9  # more than the error of a product, less than the distance of 1 percent / (2**31 - 1) to the next one
 _ONE_SUIT = np.array([0, *(1 << (8 * suit) for suit in range(NUM_SUITS))], dtype=np.uint32)  # by suit + 1
-_SUIT_BYTES = np.array([sum((suits >> s & 1) << (8 * s) for s in range(NUM_SUITS)) for suits in range(1 << NUM_SUITS)], dtype=np.uint32)
+_SUIT_BYTES = np.array(
+    [sum((suits >> s & 1) << (8 * s) for s in range(NUM_SUITS)) for suits in range(1 << NUM_SUITS)], dtype=np.uint32
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ class Layout:
 
     def __init__(self, num_players: int, sections: Callable[[int], tuple[Section, ...]]) -> None:
         if not isinstance(num_players, int | np.integer) or not MIN_PLAYERS <= num_players <= MAX_PLAYERS:
-            raise ValueError(f"num_players={num_players!r} is not allowed: it must be a whole number from {MIN_PLAYERS} to {MAX_PLAYERS}")
+            raise ValueError(
+                f"num_players={num_players!r} is not allowed: it must be a whole number from {MIN_PLAYERS} to {MAX_PLAYERS}"
+            )
         self.num_players = int(num_players)
         self.sections = {section.name: section for section in sections(self.num_players)}
         self.slices: dict[str, slice] = {}
@@ -110,9 +114,13 @@ class Layout:
         """The sections by name; those with several rows of several entries as matrices. Views, not copies."""
         vector = np.asarray(vector)
         if vector.shape != (self.size,):
-            raise ValueError(f"shape {vector.shape} is not allowed: for {self.num_players} players it must be ({self.size},)")
+            raise ValueError(
+                f"shape {vector.shape} is not allowed: for {self.num_players} players it must be ({self.size},)"
+            )
         return {
-            name: vector[self[name]].reshape(section.rows, section.width) if min(section.rows, section.width) > 1 else vector[self[name]]
+            name: vector[self[name]].reshape(section.rows, section.width)
+            if min(section.rows, section.width) > 1
+            else vector[self[name]]
             for name, section in self.sections.items()
         }
 
@@ -120,7 +128,8 @@ class Layout:
 class ObservationSpec(Layout):
     """The observation of a game with this number of players (2..8).
 
-    ``size``: number of int8 entries. ``low``, ``high``: bounds of each, shape (size,). ``spec["known"]``: slice of a section.
+    ``size``: number of int8 entries. ``low``, ``high``: bounds of each, shape (size,). ``spec["known"]``: slice of a
+    section.
     """
 
     version = OBSERVATION_VERSION
@@ -132,9 +141,10 @@ class ObservationSpec(Layout):
         """What the vector, plain (int8) or scaled to 0..1 (float32), says in words of the game.
 
         Seats are relative: 0 is the observer, then clockwise.
-        ``hand``, ``dead``: sorted card ids. ``trick``: {seat: card}. ``known``, ``excluded``: for each seat 1..n-1 its sorted
-        cards or suits. ``hand_sizes``: counts. ``still_in``: sorted seats. ``leader``: seat. ``led_suit``, ``trump``,
-        ``barred_suit``: suit or None. ``progress``, ``totals``: percent. Raises ValueError for a wrong shape.
+        ``hand``, ``dead``: sorted card ids. ``trick``: {seat: card}. ``known``, ``excluded``: for each seat 1..n-1 its
+        sorted cards or suits. ``hand_sizes``: counts. ``still_in``: sorted seats. ``leader``: seat. ``led_suit``,
+        ``trump``, ``barred_suit``: suit or None. ``progress``, ``totals``: percent. Raises ValueError for a wrong
+        shape.
         """
         observation = np.asarray(observation)
         if observation.dtype.kind == "f" and observation.shape == (self.size,):
@@ -192,10 +202,10 @@ def _members(row: np.ndarray) -> list[int]:
     return np.flatnonzero(row).tolist()
 
 
-# The encoder. It works on any record with the public fields, a state or a view, so that batches need not copy a view first;
-# what is not public (the observer's hand, the legal actions) is passed in. A row is an address, see rs_env.bits. Sections are
-# written in order, in whole words where a section is shorter than a word: what spills over is part of the next section and is
-# written again.
+# The encoder. It works on any record with the public fields, a state or a view, so that batches need not copy a view
+# first; what is not public (the observer's hand, the legal actions) is passed in. A row is an address, see rs_env.bits.
+# Sections are written in order, in whole words where a section is shorter than a word: what spills over is part of the
+# next section and is written again.
 
 
 @njit(inline="always")
@@ -229,7 +239,9 @@ def put_card_word(row, offset, card):
 
 @njit(inline="always")
 def _clockwise(n, seat, i):
-    """The seat `i` places to the left of `seat`, unsigned and from a table: no branch, no check for negative indices."""
+    """The seat `i` places to the left of `seat`, unsigned and from a table: no branch, no check for negative
+    indices.
+    """
     return _RING[np.uint64((n << 4) + seat + i)]
 
 

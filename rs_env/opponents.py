@@ -1,9 +1,10 @@
 """Who sits on the other seats of the Gymnasium environments, with draws that belong to each game.
 
-Game i of a batch must play as it would alone, whoever else is playing: what an opponent draws may depend on the game's own seed
-only. An agent that draws by the seeds it is handed (`rs_env.baselines.agent.draws_by_seed`), as all of this package do, is one
-object for all games and is asked in batches. Any other agent with a state of its own, random or remembered, gets a copy for each
-game: the first game plays with the object itself, unless another environment does so already.
+Game i of a batch must play as it would alone, whoever else is playing: what an opponent draws may depend on the game's
+own seed only. An agent that draws by the seeds it is handed (`rs_env.baselines.agent.draws_by_seed`), as all of this
+package do, is one object for all games and is asked in batches. Any other agent with a state of its own, random or
+remembered, gets a copy for each game: the first game plays with the object itself, unless another environment does so
+already.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from rs_env.baselines.agent import Agent, RuleBasedAgent, as_agent, ask, draws_b
 from rs_env.rng import game_key
 
 _STREAM = 0x0DD0_BEAD_5EA7_0000
-_in_use: weakref.WeakValueDictionary[int, Opponents] = weakref.WeakValueDictionary()  # by id of an agent, who plays with itself
+_in_use: weakref.WeakValueDictionary[int, Opponents] = (
+    weakref.WeakValueDictionary()
+)  # by id of an agent, who plays with itself
 
 
 def opponent_seed(seed: int, place: int) -> int:
@@ -30,11 +33,15 @@ def opponent_seed(seed: int, place: int) -> int:
 
 
 def agents_of(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[Agent]:
-    """One agent for each of `count` places, from one for all or a list. Raises ValueError for what is no agent, and for other numbers."""
+    """One agent for each of `count` places, from one for all or a list. Raises ValueError for what is no agent, and for
+    other numbers.
+    """
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     listed: list[Any] = list(opponents) if several else [opponents] * count  # type: ignore[arg-type]
     if len(listed) != count:
-        raise ValueError(f"opponents: {len(listed)} are not allowed: there must be one, or one for each of the {count} other seats")
+        raise ValueError(
+            f"opponents: {len(listed)} are not allowed: there must be one, or one for each of the {count} other seats"
+        )
     return [as_agent(agent, make_agent) for agent in listed]
 
 
@@ -68,7 +75,9 @@ class Opponents:
         try:
             copies = [copy.deepcopy(agent) for _ in range(num_games - (not used))]
         except Exception as error:
-            raise ValueError(f"opponent {agent.name!r} is not allowed in several games: it cannot be copied ({error})") from None
+            raise ValueError(
+                f"opponent {agent.name!r} is not allowed in several games: it cannot be copied ({error})"
+            ) from None
         return copies if used else [agent, *copies]
 
     def reset(self, game: int, seed: int) -> None:

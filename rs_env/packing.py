@@ -1,8 +1,8 @@
 """Packed observations: the same content as the plain ones in a quarter of the memory.
 
 A packed observation is a row of 64-bit words: first one word for each set of cards, in the order of the sections from
-``hand`` to ``known``; then the set of legal actions (53 bits, the action mask); then the remaining sections as they are,
-one byte an entry, padded to whole words. `unpack` works on NumPy arrays and on torch tensors of any device.
+``hand`` to ``known``; then the set of legal actions (53 bits, the action mask); then the remaining sections as they
+are, one byte an entry, padded to whole words. `unpack` works on NumPy arrays and on torch tensors of any device.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def unpack(packed: Any, num_players: int) -> tuple[Any, Any]:
 
 @njit(inline="always")
 def encode_packed(rules, public, n, seat, hand, legal, row, offset):
-    """Write a packed observation from byte `offset` of a row on; the arguments are those of `rs_env.observation.encode`."""
+    """Write a packed observation from byte `offset` of a row on; the arguments are those of
+    `rs_env.observation.encode`.
+    """
     offset = encode_sets(public, n, seat, hand, row, offset, put_card_word, put_cards_word)
     store(row, offset, legal)
     encode_counts(rules, public, n, seat, row, offset + WORD, 1)

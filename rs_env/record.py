@@ -48,7 +48,8 @@ def record_of(game: Game) -> dict[str, Any]:
 def replay(record: dict[str, Any] | str) -> Game:
     """The game of a record, played again to where the record ends.
 
-    Raises ValueError, naming the field, for a record that is malformed, has an illegal action or ends otherwise than it says.
+    Raises ValueError, naming the field, for a record that is malformed, has an illegal action or ends otherwise than it
+    says.
     """
     if isinstance(record, str):
         try:
@@ -81,7 +82,9 @@ def replay(record: dict[str, Any] | str) -> Game:
             raise ValueError(f"actions[{number}]: the deal before it does not lead to this one")
         dealt = cards_text(game.decks[number])
         if number < len(record["decks"]) and number >= given and record["decks"][number] != dealt:
-            raise ValueError(f"decks[{number}]={record['decks'][number]!r} is not what seed, index and first_deal deal: {dealt!r}")
+            raise ValueError(
+                f"decks[{number}]={record['decks'][number]!r} is not what seed, index and first_deal deal: {dealt!r}"
+            )
         for position, action in enumerate(deal.split()):
             try:
                 game.play(action)
@@ -94,7 +97,13 @@ def replay(record: dict[str, Any] | str) -> Game:
 
 
 def _result(game: Game) -> dict[str, Any]:
-    return {"over": game.is_over, "truncated": game.truncated, "out": game.out, "scores": game.scores(), "rewards": game.rewards()}
+    return {
+        "over": game.is_over,
+        "truncated": game.truncated,
+        "out": game.out,
+        "scores": game.scores(),
+        "rewards": game.rewards(),
+    }
 
 
 def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> None:

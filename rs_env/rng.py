@@ -1,7 +1,8 @@
 """Random numbers of the engine: SplitMix64, one 64-bit counter for each stream.
 
-Every stream is named by what it is for, never by when it was made: the deck of deal ``k`` of game ``i`` of seed ``s`` comes
-from ``deal_stream(game_key(s, i), k)`` and from nothing else, so it does not depend on batch size, threads or play.
+Every stream is named by what it is for, never by when it was made: the deck of deal ``k`` of game ``i`` of seed ``s``
+comes from ``deal_stream(game_key(s, i), k)`` and from nothing else, so it does not depend on batch size, threads or
+play.
 
 SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 """
@@ -71,7 +72,9 @@ def check_whole(name: str, value: Any, low: int, high: int) -> int:
     """The value as a plain int. Raises ValueError, naming it, unless it is a whole number in `low` .. `high`."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)  # which NumPy takes for an integer
+    whole = isinstance(value, int | np.integer) and not isinstance(
+        value, bool | np.timedelta64
+    )  # which NumPy takes for an integer
     if not whole or not low <= value <= high:
         most = "2**64 - 1" if high == (1 << 64) - 1 else high
         raise ValueError(f"{name}={value!r} is not allowed: {name} must be a whole number in {low}..{most}")

@@ -10,20 +10,23 @@ Rolling Stone (Enfle, Schwellen, Schweller) in ten lines:
 
 Rule pages differ and leave gaps. Each decision taken here is an option, and these are the reasons:
 
-- *Deck*: the 2n highest ranks for n players, so that everybody gets eight. Pages that say "A to 6" for five players count
-  36 cards where they need 40. Seven players get seven each of 49 cards (no 2c 2d 2h), eight get six each of 48, because
-  the pages' "7 each" would take 56 cards. Two and three players follow the same formula, for research on small games.
-- ``going_out="completed_trick"``: a last card counts only when its trick is completed; of several leavers of one trick the
-  earlier has the better place. ``"immediate"``: who plays the last card is out at once and the card may still be picked up.
-- ``broken_exit="leaver"``: when a trick with a last card in it is picked up, its leaver takes the trick and is back in the
-  game. Of several, each takes back the own last card and the first also takes the rest; otherwise somebody would sit with no
-  cards, neither in nor out. ``"void"``: the rest goes to the void player. In both the void player leads next.
-- Trump: taken literally no trump could ever be played to another suit, since the void must pick up. So a void player may
-  ruff instead (``trump_play="ruff"``), or only who could follow may trump (``"anytime"``).
-- Silent rule: the pages say only that the table must notice. Here a silent play is noticed with a fixed probability, and
-  costs the trick and as many dead cards as the trick has cards.
-- A deal may go on for ever (D. Parlett, *The Penguin Book of Card Games*), so ``max_actions`` truncates it; nobody wins a
-  truncated deal who was not out before.
+- *Deck*: the 2n highest ranks for n players, so that everybody gets eight. Pages that say "A to 6" for five players
+  count 36 cards where they need 40. Seven players get seven each of 49 cards (no 2c 2d 2h), eight get six each of 48,
+  because the pages' "7 each" would take 56 cards. Two and three players follow the same formula, for research on small
+  games.
+- ``going_out="completed_trick"``: a last card counts only when its trick is completed; of several leavers of one trick
+  the earlier has the better place. ``"immediate"``: who plays the last card is out at once and the card may still be
+  picked up.
+- ``broken_exit="leaver"``: when a trick with a last card in it is picked up, its leaver takes the trick and is back in
+  the game. Of several, each takes back the own last card and the first also takes the rest; otherwise somebody would
+  sit with no cards, neither in nor out. ``"void"``: the rest goes to the void player. In both the void player leads
+  next.
+- Trump: taken literally no trump could ever be played to another suit, since the void must pick up. So a void player
+  may ruff instead (``trump_play="ruff"``), or only who could follow may trump (``"anytime"``).
+- Silent rule: the pages say only that the table must notice. Here a silent play is noticed with a fixed probability,
+  and costs the trick and as many dead cards as the trick has cards.
+- A deal may go on for ever (D. Parlett, *The Penguin Book of Card Games*), so ``max_actions`` truncates it; nobody wins
+  a truncated deal who was not out before.
 
 The complete specification is in ``docs/rules.md``.
 """
@@ -90,7 +93,9 @@ class Rules:
         self._check_choice("trump_play", TRUMP_PLAY)
         self._check_choice("scoring", SCORING)
         self._check_number("silent_catch", "a number from 0 to 1, or None", lambda x: 0 <= x <= 1)
-        self._check_number("target", f"a number above 0 and at most {_MAX_COUNT}, or None", lambda x: 0 < x <= _MAX_COUNT)
+        self._check_number(
+            "target", f"a number above 0 and at most {_MAX_COUNT}, or None", lambda x: 0 < x <= _MAX_COUNT
+        )
         self._check_integer("max_actions", 1, _MAX_COUNT, optional=True)
         self._check_integer("max_deals", 1, _MAX_COUNT)
         if not isinstance(self.play_on, bool | np.bool):
@@ -102,7 +107,11 @@ class Rules:
         value = getattr(self, field)
         if value is None and optional:
             return
-        if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        if (
+            isinstance(value, bool | np.timedelta64)
+            or not isinstance(value, int | np.integer)
+            or not low <= value <= high
+        ):
             raise _refusal(field, value, f"a whole number from {low} to {high}" + (", or None" if optional else ""))
         object.__setattr__(self, field, int(value))
 
@@ -116,7 +125,11 @@ class Rules:
         value = getattr(self, field)
         if value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not accept(value):  # type: ignore[arg-type]
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float | np.integer | np.floating)
+            or not accept(value)
+        ):  # type: ignore[arg-type]
             raise _refusal(field, value, allowed)
         object.__setattr__(self, field, float(value))
 
@@ -124,14 +137,22 @@ class Rules:
         pack = self._full_pack()
         if self.hand_size is not None and self.hand_size * self.num_players > len(pack):
             most = len(pack) // self.num_players
-            raise _refusal("hand_size", self.hand_size, f"at most {most}: {self.num_players} players share {len(pack)} cards")
+            raise _refusal(
+                "hand_size", self.hand_size, f"at most {most}: {self.num_players} players share {len(pack)} cards"
+            )
         if len(pack) < self.num_players:
-            raise _refusal("num_players", self.num_players, f"at most {len(pack)}, the number of cards, so that everybody gets one")
+            raise _refusal(
+                "num_players", self.num_players, f"at most {len(pack)}, the number of cards, so that everybody gets one"
+            )
         if self.trump in SUIT_NAMES and SUIT_NAMES.index(self.trump) not in map(suit_of, self.deck):
             present = [name for suit, name in enumerate(SUIT_NAMES) if suit in map(suit_of, self.deck)]
-            raise _refusal("trump", self.trump, "'none', 'last_dealt' or a suit of the deck: " + ", ".join(map(repr, present)))
+            raise _refusal(
+                "trump", self.trump, "'none', 'last_dealt' or a suit of the deck: " + ", ".join(map(repr, present))
+            )
         if self.silent_catch is not None and self.trump != "none" and self.trump_play == "anytime":
-            raise _refusal("silent_catch", self.silent_catch, "None where a trump may be played at any time (trump_play='anytime')")
+            raise _refusal(
+                "silent_catch", self.silent_catch, "None where a trump may be played at any time (trump_play='anytime')"
+            )
 
     def _full_pack(self) -> list[int]:
         """The cards before `hand_size` takes the lowest ones out, sorted by id."""
@@ -215,9 +236,9 @@ def rules_of_call(
 ) -> Rules:
     """The rules of ``caller(..., rules, num_players=num_players, **options)``.
 
-    The other names of options in use elsewhere are understood, see `OTHER_NAMES`. Raises TypeError, in Python's own words, for a
-    keyword that is neither an argument of the caller nor an option of `Rules`: whoever tries which keywords are allowed, as
-    frameworks do, looks for that. Raises ValueError for a value that is not allowed.
+    The other names of options in use elsewhere are understood, see `OTHER_NAMES`. Raises TypeError, in Python's own
+    words, for a keyword that is neither an argument of the caller nor an option of `Rules`: whoever tries which
+    keywords are allowed, as frameworks do, looks for that. Raises ValueError for a value that is not allowed.
     """
     if num_players is not None:
         options = {**options, "num_players": num_players}
@@ -231,7 +252,11 @@ def rules_of_call(
             del options[other]
     for name in options:
         if name not in OPTIONS:
-            own = [p.name for p in inspect.signature(caller).parameters.values() if p.kind is not p.VAR_KEYWORD and p.name != "self"]
+            own = [
+                p.name
+                for p in inspect.signature(caller).parameters.values()
+                if p.kind is not p.VAR_KEYWORD and p.name != "self"
+            ]
             allowed = ", ".join([*own, *(option for option in OPTIONS if option not in own)])
             raise TypeError(f"{caller.__name__}() got an unexpected keyword argument {name!r}; there are {allowed}")
     return as_rules(rules, **options)

@@ -78,8 +78,8 @@ def add_scores(rules, s):
 def exact(rules, total):
     """The float nearest to a total that is a sum of scores.
 
-    Scores for places are multiples of 1 / 2(n - 1); added up in floating point, equal totals could differ in the last bit, and
-    a total at the target could lie below it.
+    Scores for places are multiples of 1 / 2(n - 1); added up in floating point, equal totals could differ in the last
+    bit, and a total at the target could lie below it.
     """
     unit = 2.0 * (rules.num_players - 1)
     return np.floor(total * unit + 0.5) / unit if rules.scoring == PLACES else total
@@ -95,7 +95,9 @@ def score(rules, s, seat):
 
 @njit(cache=True, nogil=True)
 def reward(rules, s, seat):
-    """Reward of a seat: 0 while the game runs; then its score, negative where low is good, or its share of the match."""
+    """Reward of a seat: 0 while the game runs; then its score, negative where low is good, or its share of the
+    match.
+    """
     if s.status == RUNNING:
         return 0.0
     if rules.target == 0.0:

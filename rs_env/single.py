@@ -33,21 +33,21 @@ class RollingStoneEnv(gymnasium.Env):
     """Rolling Stone for one learner; ``gymnasium.make("rs_env/RollingStone-v0", ...)`` makes it.
 
     rules, num_players, further keywords: as in `rs_env.raw_env`.
-    opponents: one agent for all other seats or one for each, clockwise from the learner; names for `make_agent` or agents. Their
-        draws belong to this environment, see `rs_env.opponents`.
+    opponents: one agent for all other seats or one for each, clockwise from the learner; names for `make_agent` or
+        agents. Their draws belong to this environment, see `rs_env.opponents`.
     learner_seat: 0..n-1, or None for a seat drawn anew for each deal. (Who deals is drawn by lot in any case.)
     skip_forced: play the learner's turns with one legal action for it, so that only decisions remain.
-    illegal_action: ``"penalise"`` ends the game with reward -1, ``"raise"`` raises `IllegalActionError` with nothing changed,
-        ``"random"`` plays a random legal action instead. The first and the last say so in ``info["illegal_action"]``.
-        What is no action at all is always an `ActionTypeError`, with nothing changed.
+    illegal_action: ``"penalise"`` ends the game with reward -1, ``"raise"`` raises `IllegalActionError` with nothing
+        changed, ``"random"`` plays a random legal action instead. The first and the last say so in
+        ``info["illegal_action"]``. What is no action at all is always an `ActionTypeError`, with nothing changed.
     render_mode: None, ``"ansi"``, ``"human"`` or ``"rgb_array"``.
     observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1.
 
-    Observations are vectors (see `rs_env.ObservationSpec`, here `layout`), always fresh arrays; the mask of legal actions (int8, 53)
-    is in ``info["action_mask"]`` and, for sb3-contrib's MaskablePPO, in `action_masks()`. The reward comes at the end.
-    Turns of anybody with one legal action are played without asking. ``reset(seed)`` deals as game 0 of the seed, ``reset()`` goes
-    on to the next deck; ``options`` are ``deck`` and ``dealer``. A deal that ends before the learner had a turn is dealt again.
-    After an exception of an opponent the environment must be reset.
+    Observations are vectors (see `rs_env.ObservationSpec`, here `layout`), always fresh arrays; the mask of legal
+    actions (int8, 53) is in ``info["action_mask"]`` and, for sb3-contrib's MaskablePPO, in `action_masks()`. The reward
+    comes at the end. Turns of anybody with one legal action are played without asking. ``reset(seed)`` deals as game 0
+    of the seed, ``reset()`` goes on to the next deck; ``options`` are ``deck`` and ``dealer``. A deal that ends before
+    the learner had a turn is dealt again. After an exception of an opponent the environment must be reset.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012  as Gymnasium declares it
@@ -84,7 +84,9 @@ class RollingStoneEnv(gymnasium.Env):
 
     @property
     def spec(self) -> Any:
-        """Gymnasium's `EnvSpec`, which `gymnasium.make` fills in; no game has more steps than its ``max_episode_steps``."""
+        """Gymnasium's `EnvSpec`, which `gymnasium.make` fills in; no game has more steps than its
+        ``max_episode_steps``.
+        """
         return self._spec
 
     @spec.setter
@@ -96,7 +98,9 @@ class RollingStoneEnv(gymnasium.Env):
 
     _spec: Any = None
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Deal and play to the learner's first turn; see the class."""
         deck, dealer = read_reset_options(self.rules, options)
         if seed is not None or self._seed is None:
@@ -124,7 +128,9 @@ class RollingStoneEnv(gymnasium.Env):
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Take the learner's action and play to its next turn or the end."""
         if self._done:
-            raise gymnasium.error.ResetNeeded("the game is over, or was broken off by an exception: call reset() before step()")
+            raise gymnasium.error.ResetNeeded(
+                "the game is over, or was broken off by an exception: call reset() before step()"
+            )
         number = action_number(action)
         info: dict[str, Any] = {}
         try:
@@ -142,7 +148,13 @@ class RollingStoneEnv(gymnasium.Env):
         self._done = self.game.is_over
         self._show()
         info["action_mask"] = self.action_masks().astype(np.int8)
-        return self._observation(), self.game.rewards()[self.learner_seat], self.game.terminated, self.game.truncated, info
+        return (
+            self._observation(),
+            self.game.rewards()[self.learner_seat],
+            self.game.terminated,
+            self.game.truncated,
+            info,
+        )
 
     def _play_on(self) -> None:
         """Play the opponents' turns, and forced ones of the learner if those are skipped."""
@@ -169,7 +181,8 @@ class RollingStoneEnv(gymnasium.Env):
         return mask
 
     def render(self) -> str | np.ndarray | None:
-        """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in ``"rgb_array"``.
+        """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in
+        ``"rgb_array"``.
 
         The picture is uint8 (height, width, 3), always of one size.
         """
@@ -183,11 +196,15 @@ class RollingStoneEnv(gymnasium.Env):
 
 
 def check_learner(rules: Rules, learner_seat: int | None, illegal_action: str) -> None:
-    """Raise ValueError, naming the argument, for a seat that does not exist and an unknown answer to illegal actions."""
+    """Raise ValueError, naming the argument, for a seat that does not exist and an unknown answer to illegal
+    actions.
+    """
     if learner_seat is not None:
         check_whole("learner_seat", learner_seat, 0, rules.num_players - 1)
     if illegal_action not in ILLEGAL_ACTION:
-        raise ValueError(f"illegal_action={illegal_action!r} is not allowed: it must be one of {', '.join(map(repr, ILLEGAL_ACTION))}")
+        raise ValueError(
+            f"illegal_action={illegal_action!r} is not allowed: it must be one of {', '.join(map(repr, ILLEGAL_ACTION))}"
+        )
 
 
 def no_decision() -> RuntimeError:

@@ -1,7 +1,7 @@
 """Many games of `RollingStoneEnv` at once, as a Gymnasium vector environment.
 
-Rule-based opponents are played inside compiled code; other agents are asked in batches. Environment i behaves exactly as a
-`RollingStoneEnv` that was reset with seed ``seed + i``, which is what Gymnasium's own vector environments do.
+Rule-based opponents are played inside compiled code; other agents are asked in batches. Environment i behaves exactly
+as a `RollingStoneEnv` that was reset with seed ``seed + i``, which is what Gymnasium's own vector environments do.
 """
 
 from __future__ import annotations
@@ -36,19 +36,21 @@ from rs_env.view import empty_views, fill_view
 
 
 class RollingStoneVectorEnv(VectorEnv):
-    """``gymnasium.make_vec("rs_env/RollingStone-v0", num_envs=..., vectorization_mode="vector_entry_point", ...)`` makes it.
+    """``gymnasium.make_vec("rs_env/RollingStone-v0", num_envs=..., vectorization_mode="vector_entry_point", ...)``
+    makes it.
 
-    num_envs: number of games. autoreset_mode: what happens to a game that has ended, a `gymnasium.vector.AutoresetMode` or its
-    value. Further arguments: as in `RollingStoneEnv`.
+    num_envs: number of games. autoreset_mode: what happens to a game that has ended, a `gymnasium.vector.AutoresetMode`
+    or its value. Further arguments: as in `RollingStoneEnv`.
 
-    - ``SAME_STEP`` (default): the step that ends a game returns the next one's first observation, and the last one of the game
-      that ended is in ``infos["final_obs"]``, its info in ``infos["final_info"]``.
-    - ``NEXT_STEP``: it returns the last observation; the step after it ignores that game's action and deals anew, with reward 0.
+    - ``SAME_STEP`` (default): the step that ends a game returns the next one's first observation, and the last one of
+      the game that ended is in ``infos["final_obs"]``, its info in ``infos["final_info"]``.
+    - ``NEXT_STEP``: it returns the last observation; the step after it ignores that game's action and deals anew, with
+      reward 0.
     - ``DISABLED``: it returns the last observation, and the game must be reset before the next step, by
       ``reset(options={"reset_mask": terminated | truncated})``.
 
-    Masks of legal actions, int8 (num_envs, 53), are in ``infos["action_mask"]``; the row of a game that has ended is empty.
-    All arrays are fresh at each step. After an exception of an opponent all games must be reset.
+    Masks of legal actions, int8 (num_envs, 53), are in ``infos["action_mask"]``; the row of a game that has ended is
+    empty. All arrays are fresh at each step. After an exception of an opponent all games must be reset.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  as Gymnasium declares it
@@ -88,7 +90,8 @@ class RollingStoneVectorEnv(VectorEnv):
         self._high = self.layout.high.astype(np.float32)
         self._opponents = Opponents(agents_of(opponents, n - 1), self.num_envs)
         self.opponents = self._opponents.agents
-        # By place, the number of seats to the left of the learner's left neighbour; the last is what replaces illegal actions.
+        # By place, the number of seats to the left of the learner's left neighbour; the last is what replaces illegal
+        # actions.
         self._weights = np.zeros((n, len(TIPS)))
         self._asked = np.zeros(n - 1, np.bool_)  # whether an agent that is not compiled plays there
         for place in range(n - 1):
@@ -100,7 +103,9 @@ class RollingStoneVectorEnv(VectorEnv):
         self._compiled = compile_rules(self.rules)
         self.states = np.zeros(self.num_envs, STATE)
         self._fixed_seat = -1 if learner_seat is None else int(learner_seat)
-        self.learner_seats = np.full(self.num_envs, max(self._fixed_seat, 0))  # int64 (num_envs,), of the games that go on
+        self.learner_seats = np.full(
+            self.num_envs, max(self._fixed_seat, 0)
+        )  # int64 (num_envs,), of the games that go on
         self._seeded = np.zeros(self.num_envs, np.bool_)
         self._done = np.ones(self.num_envs, np.bool_)  # over, and not dealt anew
         self._broken = False  # by an exception, with games in a turn of an opponent
@@ -120,8 +125,8 @@ class RollingStoneVectorEnv(VectorEnv):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start games anew: game i from ``seed + i`` or ``seed[i]``, or with its next deck where that is None.
 
-        options: ``{"reset_mask": bool (num_envs,)}`` starts those games only, and ``infos["_action_mask"]`` says so; the masks of the
-        others are theirs as before. Other options are ignored with a warning.
+        options: ``{"reset_mask": bool (num_envs,)}`` starts those games only, and ``infos["_action_mask"]`` says so;
+        the masks of the others are theirs as before. Other options are ignored with a warning.
         """
         chosen = self._chosen(options)
         seeds = self._checked_seeds(seed)
@@ -136,20 +141,30 @@ class RollingStoneVectorEnv(VectorEnv):
         return self._observations(), infos
 
     def _chosen(self, options: Mapping[str, Any] | None) -> np.ndarray:
-        """Indices of the games that the options of a reset name. Raises ValueError or TypeError for a mask that does not fit."""
+        """Indices of the games that the options of a reset name. Raises ValueError or TypeError for a mask that does
+        not fit.
+        """
         if options is not None and not isinstance(options, Mapping):
-            raise ValueError(f"options={options!r} is not allowed: it must be a mapping with the key 'reset_mask', or None")
+            raise ValueError(
+                f"options={options!r} is not allowed: it must be a mapping with the key 'reset_mask', or None"
+            )
         others = [name for name in options or {} if name != "reset_mask"]
         if others:
-            warnings.warn(f"reset options {', '.join(map(repr, others))} ignored: a batch takes 'reset_mask' only", stacklevel=3)
+            warnings.warn(
+                f"reset options {', '.join(map(repr, others))} ignored: a batch takes 'reset_mask' only", stacklevel=3
+            )
         everybody = np.arange(self.num_envs)
         if not options or "reset_mask" not in options:
             return everybody
         mask = options["reset_mask"]
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask']={mask!r} is not allowed: it must be a bool array of shape ({self.num_envs},)")
+            raise TypeError(
+                f"options['reset_mask']={mask!r} is not allowed: it must be a bool array of shape ({self.num_envs},)"
+            )
         if mask.shape != (self.num_envs,) or not mask.any():
-            raise ValueError(f"options['reset_mask']: it must be of shape ({self.num_envs},) with at least one True, not {mask!r}")
+            raise ValueError(
+                f"options['reset_mask']: it must be of shape ({self.num_envs},) with at least one True, not {mask!r}"
+            )
         if self._broken and not mask.all():
             raise gymnasium.error.ResetNeeded("an exception broke the games off: reset all of them")
         return everybody[mask]
@@ -165,7 +180,9 @@ class RollingStoneVectorEnv(VectorEnv):
             check_seed(first + self.num_envs - 1)
             return [first + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
-            raise ValueError(f"seed: {len(seed)} seeds are not allowed: there must be one, or one for each of the {self.num_envs} games")
+            raise ValueError(
+                f"seed: {len(seed)} seeds are not allowed: there must be one, or one for each of the {self.num_envs} games"
+            )
         return [None if one is None else check_seed(one) for one in seed]
 
     def _seed_games(self, games: np.ndarray, seeds: list[int]) -> None:
@@ -191,8 +208,8 @@ class RollingStoneVectorEnv(VectorEnv):
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take the learner's action in each game; see the class.
 
-        Raises ActionTypeError for actions that are not integers, ValueError for another shape than (num_envs,), and with
-        ``illegal_action="raise"`` IllegalActionError, naming the game, with nothing changed in any of them.
+        Raises ActionTypeError for actions that are not integers, ValueError for another shape than (num_envs,), and
+        with ``illegal_action="raise"`` IllegalActionError, naming the game, with nothing changed in any of them.
         """
         self._check_can_step()
         actions = action_numbers(actions, self.num_envs)
@@ -230,10 +247,14 @@ class RollingStoneVectorEnv(VectorEnv):
             raise gymnasium.error.ResetNeeded("an exception broke the games off: call reset() before step()")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._done.any():
             first = int(self._done.argmax())
-            raise gymnasium.error.ResetNeeded(f"game {first} is over: reset it by options={{'reset_mask': ...}} before step()")
+            raise gymnasium.error.ResetNeeded(
+                f"game {first} is over: reset it by options={{'reset_mask': ...}} before step()"
+            )
 
     def _dealt_in_the_same_step(self, illegal: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-        """Observations and infos of a step in which games have ended: the next deals, and the last observations in the infos."""
+        """Observations and infos of a step in which games have ended: the next deals, and the last observations in the
+        infos.
+        """
         is_over = self._done.copy()
         ended = np.flatnonzero(is_over)
         final_obs = np.full(self.num_envs, None, dtype=object)
@@ -262,7 +283,9 @@ class RollingStoneVectorEnv(VectorEnv):
             )
             if not self._asked.any():
                 return
-            places = (self.states["turn"][games].astype(np.int64) - self.learner_seats[games]) % self.rules.num_players - 1
+            places = (
+                self.states["turn"][games].astype(np.int64) - self.learner_seats[games]
+            ) % self.rules.num_players - 1
             waiting = (self.states["status"][games] == RUNNING) & (places >= 0)
             if not waiting.any():
                 return
@@ -304,7 +327,9 @@ def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
         return AutoresetMode(mode)
     except ValueError:
         allowed = ", ".join(repr(each.value) for each in AutoresetMode)
-        raise ValueError(f"autoreset_mode={mode!r} is not allowed: it must be an AutoresetMode or one of {allowed}") from None
+        raise ValueError(
+            f"autoreset_mode={mode!r} is not allowed: it must be an AutoresetMode or one of {allowed}"
+        ) from None
 
 
 def _flags(illegal: np.ndarray) -> dict[str, np.ndarray]:
@@ -320,7 +345,9 @@ def _begin_games(states, games, seeds):
 
 @njit(cache=True, nogil=True)
 def _begin_episodes(rules, states, games, next_deck, fixed_seat, learners):
-    """Deal, with the next deck where so marked, and write the learner's seat: the fixed one, or where that is -1 a drawn one."""
+    """Deal, with the next deck where so marked, and write the learner's seat: the fixed one, or where that is -1 a
+    drawn one.
+    """
     for k in range(games.shape[0]):
         s = states[games[k]]
         if next_deck[k]:

@@ -1,7 +1,7 @@
 """The records that a game consists of: the compiled rule set, and the state of a game.
 
-A game is one record of dtype `STATE`, a batch is an array of them. Copies, comparisons, pickles and restores are then those of
-NumPy arrays. Sets of cards are 64-bit integers (`rs_env.bits`), sets of seats and suits are bytes.
+A game is one record of dtype `STATE`, a batch is an array of them. Copies, comparisons, pickles and restores are then
+those of NumPy arrays. Sets of cards are 64-bit integers (`rs_env.bits`), sets of seats and suits are bytes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ PUBLIC_FIELDS = [
 
 STATE = np.dtype(
     [
-        # First what most steps touch: one cache line of 64 bytes, one of known cards, one of hands. All in all there are six.
+        # First what most steps touch: one cache line of 64 bytes, one of known cards, one of hands. All in all there
+        # are six.
         *PUBLIC_FIELDS[:-4],
         ("deal", np.int32),  # number of the deck: 0, 1, ... over all episodes of the game
         PUBLIC_FIELDS[-4],

@@ -1,4 +1,6 @@
-"""Checks for agents that others write: `check_agent` plays one through random positions and says what is wrong with it."""
+"""Checks for agents that others write: `check_agent` plays one through random positions and says what is wrong with
+it.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,17 @@ class AgentError(AssertionError):
     """What an agent does is not what an agent must do."""
 
 
-def check_agent(agent: str | Agent, rules: Rules | str | Mapping[str, Any] = "rolling_stone", positions: int = 200, seed: int = 0) -> None:
-    """Check an agent on positions of random games of these rules. Raises AgentError, or ValueError for what is no agent at all.
+def check_agent(
+    agent: str | Agent, rules: Rules | str | Mapping[str, Any] = "rolling_stone", positions: int = 200, seed: int = 0
+) -> None:
+    """Check an agent on positions of random games of these rules. Raises AgentError, or ValueError for what is no agent
+    at all.
 
     - it gives one legal action for each view, in batches of any size;
     - it leaves its views alone: they are copies that cannot be written to, wherever agents are asked;
     - `reset` with the same seed, and then the same views, give the same actions;
-    - if `act` has the parameter ``seeds``, actions depend on the view and its seed alone: not on what is asked beside it, on what was
-      asked before, or on the seed of `reset`.
+    - if `act` has the parameter ``seeds``, actions depend on the view and its seed alone: not on what is asked beside
+      it, on what was asked before, or on the seed of `reset`.
 
     That it cannot know hidden cards need not be checked: no view holds any.
     """
@@ -39,7 +44,11 @@ def check_agent(agent: str | Agent, rules: Rules | str | Mapping[str, Any] = "ro
     first = _asked(checked, views)
     checked.reset(_SEED_OF_DRAWS)
     again = _asked(checked, views)
-    _compare(first, again, f"agent {name!r} is not reproducible: after reset({_SEED_OF_DRAWS}) it chooses otherwise than before")
+    _compare(
+        first,
+        again,
+        f"agent {name!r} is not reproducible: after reset({_SEED_OF_DRAWS}) it chooses otherwise than before",
+    )
     if draws_by_seed(checked):
         _check_draws(checked, views)
 
@@ -90,4 +99,6 @@ def _compare(first: np.ndarray, again: np.ndarray, message: str) -> None:
     differ = np.flatnonzero(first != again)
     if len(differ):
         where = differ[0]
-        raise AgentError(f"{message}: {len(differ)} of {len(first)} actions differ, at view {where} {first[where]} and {again[where]}")
+        raise AgentError(
+            f"{message}: {len(differ)} of {len(first)} actions differ, at view {where} {first[where]} and {again[where]}"
+        )

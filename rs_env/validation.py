@@ -1,8 +1,9 @@
-"""Whether a state can be one of a game that goes on: checked before compiled code, which checks nothing, plays on from it.
+"""Whether a state can be one of a game that goes on: checked before compiled code, which checks nothing, plays on from
+it.
 
-What is checked: every field is in range for the rule set; the cards are there exactly once; sizes, leavers and places agree with
-the hands; the trick agrees with who led, who has played and who is to act; known and excluded say what is true of the hands. A state
-that passes can be played on without harm; whether play from a deal leads to it is not asked.
+What is checked: every field is in range for the rule set; the cards are there exactly once; sizes, leavers and places
+agree with the hands; the trick agrees with who led, who has played and who is to act; known and excluded say what is
+true of the hands. A state that passes can be played on without harm; whether play from a deal leads to it is not asked.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ FAULTS = (
 
 
 def check_states(rules: Rules, states: np.ndarray) -> None:
-    """Raise ValueError, naming the first wrong state and what is wrong with it, unless all are of running games of this rule set.
+    """Raise ValueError, naming the first wrong state and what is wrong with it, unless all are of running games of this
+    rule set.
 
     states: array of dtype `rs_env.state.STATE`, shape (B,).
     """

@@ -29,7 +29,9 @@ from rs_env.state import STATE, compile_rules
 from rs_env.validation import check_states
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
-_ONE_AT_A_TIME = Lock()  # Numba's layer "workqueue" ends the process where two Python threads run parallel loops at once
+_ONE_AT_A_TIME = (
+    Lock()
+)  # Numba's layer "workqueue" ends the process where two Python threads run parallel loops at once
 
 
 @dataclass
@@ -41,8 +43,8 @@ class Batch:
     action_mask: int8 (B, 53), its legal actions (packed environments: None, the mask is in the words).
     current_player: int8 (B,), the seat to act.
     rewards: float32 (B, n), of every seat, for the episode that ended in this step; else zeros.
-    terminated, truncated: bool (B,), whether an episode ended in this step by the rules or by the cap. The observation is then
-    the next episode's first (same-step autoreset).
+    terminated, truncated: bool (B,), whether an episode ended in this step by the rules or by the cap. The observation
+    is then the next episode's first (same-step autoreset).
     """
 
     observation: np.ndarray
@@ -59,16 +61,16 @@ class SelfPlayVectorEnv:
     num_envs: number of games B.
     rules: a `Rules`, a preset's name or a mapping of options.
     seed: game i deals the decks of game i of this seed; None: random. Nothing depends on B or the number of threads.
-    num_threads: OpenMP threads that share the games out (so do not fork the process afterwards); None: one. It pays from about
-        a thousand games on.
-    skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows decisions
-        only. The first turn of an episode is always shown, so that one step never ends two.
-    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.packing.unpack` gives the plain form.
-    observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with `packed`.
+    num_threads: OpenMP threads that share the games out (so do not fork the process afterwards); None: one. It pays
+        from about a thousand games on.
+    skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows
+        decisions only. The first turn of an episode is always shown, so that one step never ends two.
+    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.packing.unpack` gives the plain
+    form. observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with `packed`.
     num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
-    All arrays of a batch are reused by the next step unless the caller passes `out`. `layout` says what stands where in a row;
-    the spaces are Gymnasium's, of one row (`single_observation_space`, `single_action_space`) and of all.
+    All arrays of a batch are reused by the next step unless the caller passes `out`. `layout` says what stands where in
+    a row; the spaces are Gymnasium's, of one row (`single_observation_space`, `single_action_space`) and of all.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.SAME_STEP}
@@ -86,13 +88,17 @@ class SelfPlayVectorEnv:
         **rule_overrides: Any,
     ) -> None:
         self.num_envs = check_whole("num_envs", num_envs, 1, (1 << 31) - 1)
-        self.num_threads = min(1 if num_threads is None else check_whole("num_threads", num_threads, 1, 1024), self.num_envs)
+        self.num_threads = min(
+            1 if num_threads is None else check_whole("num_threads", num_threads, 1, 1024), self.num_envs
+        )
         self.rules = rules_of_call(SelfPlayVectorEnv, rules, num_players, rule_overrides)
         self.skip_forced = bool(skip_forced)
         self.packed = bool(packed)
         self.observation_dtype = check_observation_dtype(observation_dtype)
         if self.packed and self.observation_dtype != "int8":
-            raise ValueError(f"observation_dtype={observation_dtype!r} is not allowed with packed=True: packed observations are words")
+            raise ValueError(
+                f"observation_dtype={observation_dtype!r} is not allowed with packed=True: packed observations are words"
+            )
         self.layout = observation_spec(self.rules.num_players)
         self._high = self.layout.high.astype(np.float32)
         self.states = np.zeros(self.num_envs, STATE)
@@ -102,7 +108,9 @@ class SelfPlayVectorEnv:
         self._actions = np.zeros(self.num_envs, np.int64)
         self._illegal = np.zeros(self.num_envs, np.bool_)
         scales = self.observation_dtype != "int8"
-        self._rows = np.zeros((self.num_envs, self.layout.size), np.int8) if scales else None  # observations before they are scaled
+        self._rows = (
+            np.zeros((self.num_envs, self.layout.size), np.int8) if scales else None
+        )  # observations before they are scaled
         self._batch = self.new_batch()
         self._checked_out: tuple[Any, ...] = (None,) * len(fields(Batch))
         self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
@@ -144,7 +152,11 @@ class SelfPlayVectorEnv:
     def new_batch(self) -> Batch:
         """Buffers for one step, for `out`."""
         b, n = self.num_envs, self.rules.num_players
-        width, dtype = (packed_size(n), np.dtype(np.int64)) if self.packed else (self.layout.size, np.dtype(self.observation_dtype))
+        width, dtype = (
+            (packed_size(n), np.dtype(np.int64))
+            if self.packed
+            else (self.layout.size, np.dtype(self.observation_dtype))
+        )
         return Batch(
             observation=np.zeros((b, width), dtype),
             action_mask=None if self.packed else np.zeros((b, NUM_ACTIONS), np.int8),
@@ -155,7 +167,9 @@ class SelfPlayVectorEnv:
         )
 
     def reset(self, seed: int | None = None, out: Batch | None = None) -> Batch:
-        """Start all games anew, from `seed`; where it is None with the next decks, the first time with the first ones."""
+        """Start all games anew, from `seed`; where it is None with the next decks, the first time with the first
+        ones.
+        """
         batch = self._fitting(out)
         if seed is not None:
             self._seed_games(check_seed(seed))
@@ -171,12 +185,14 @@ class SelfPlayVectorEnv:
     def step(self, actions: np.ndarray, out: Batch | None = None) -> Batch:
         """Take one action (integers of shape (B,)) in each game.
 
-        Raises IllegalActionError, naming the game, with nothing changed in any game, where one is not legal, and ActionTypeError,
-        a TypeError, where they are not integers.
+        Raises IllegalActionError, naming the game, with nothing changed in any game, where one is not legal, and
+        ActionTypeError, a TypeError, where they are not integers.
         """
         batch = self._fitting(out)
         actions = self._checked(actions)
-        if self.packed and np.may_share_memory(actions, batch.observation):  # which is written to while actions are still read
+        if self.packed and np.may_share_memory(
+            actions, batch.observation
+        ):  # which is written to while actions are still read
             actions = actions.copy()
         return self._run(actions, batch)
 
@@ -187,25 +203,37 @@ class SelfPlayVectorEnv:
         """
         if out is None:
             out = self._actions
-        elif not isinstance(out, np.ndarray) or out.shape != (self.num_envs,) or out.dtype != np.int64 or not out.flags.carray:
-            raise ValueError(f"out={out!r} is not allowed: it must be a contiguous, writable int64 array of shape ({self.num_envs},)")
+        elif (
+            not isinstance(out, np.ndarray)
+            or out.shape != (self.num_envs,)
+            or out.dtype != np.int64
+            or not out.flags.carray
+        ):
+            raise ValueError(
+                f"out={out!r} is not allowed: it must be a contiguous, writable int64 array of shape ({self.num_envs},)"
+            )
         self._share(compiled.random_actions, compiled.random_actions_parallel, self._legal, self._policy, out)
         return out
 
     def play_randomly(self, steps: int, out: Batch | None = None) -> Batch:
-        """Take `steps` random legal actions in each game inside the engine, then show them; for warm-up and measurements.
+        """Take `steps` random legal actions in each game inside the engine, then show them; for warm-up and
+        measurements.
 
-        Forced turns count as steps, also with `skip_forced`. The batch says nothing of the episodes that ended meanwhile.
+        Forced turns count as steps, also with `skip_forced`. The batch says nothing of the episodes that ended
+        meanwhile.
         """
         check_whole("steps", steps, 0, (1 << 31) - 1)
         batch = self._fitting(out)
-        self._share(compiled.play_randomly, compiled.play_randomly_parallel, self._compiled, self.states, self._policy, steps)
+        self._share(
+            compiled.play_randomly, compiled.play_randomly_parallel, self._compiled, self.states, self._policy, steps
+        )
         return self._run(None, batch)
 
     def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
         """Put all games into the given states (a copy of ``vec.states``) and show them.
 
-        Raises ValueError, naming the first wrong one and what is wrong with it, for states that no game of this rule set can be in.
+        Raises ValueError, naming the first wrong one and what is wrong with it, for states that no game of this rule
+        set can be in.
         """
         if not isinstance(states, np.ndarray) or states.dtype != STATE or states.shape != (self.num_envs,):
             raise ValueError(f"states: must be an array of dtype rs_env.state.STATE and shape ({self.num_envs},)")
@@ -221,7 +249,9 @@ class SelfPlayVectorEnv:
         """The actions as contiguous int64, known to be legal."""
         actions = action_numbers(actions, self.num_envs)
         if self._share(kernels.find_illegal, compiled.find_illegal_parallel, self._legal, actions, self._illegal):
-            kernels.find_illegal(self._legal, actions, self._illegal)  # in all games: a thread without a find marks nothing
+            kernels.find_illegal(
+                self._legal, actions, self._illegal
+            )  # in all games: a thread without a find marks nothing
             wrong = int(self._illegal.argmax())
             raise IllegalActionError(
                 f"actions[{wrong}]={actions[wrong]} is not allowed: legal there are "

@@ -1,8 +1,8 @@
 """What a seat may know: the `VIEW` record and how it is taken from a state.
 
 This is the only way from the engine's `STATE` to anything that chooses an action: observations, baselines and searchers
-see views, and nothing hidden is in one. Cards are played face up and pickups are seen, so with perfect memory everything
-here but the seat's own hand and its legal actions is common knowledge.
+see views, and nothing hidden is in one. Cards are played face up and pickups are seen, so with perfect memory
+everything here but the seat's own hand and its legal actions is common knowledge.
 """
 
 from __future__ import annotations
@@ -57,12 +57,16 @@ def copy_public(s, view):
 
 @njit(cache=True, nogil=True)
 def first_impossible(views):
-    """Index of the first view that is not of a seat which is to act, as any game shows it to that seat; -1 where there is none."""
+    """Index of the first view that is not of a seat which is to act, as any game shows it to that seat; -1 where there
+    is none.
+    """
     for i in range(views.shape[0]):
         v = views[i]
         n = v.rules.num_players
         mine = v.seat < n and v.turn == v.seat and v.still_in >> v.seat & 1 and v.status == RUNNING
-        if not (mine and MIN_PLAYERS <= n <= MAX_PLAYERS and v.legal != EMPTY and v.legal & ~(v.hand | PICKUP_BIT) == EMPTY):
+        if not (
+            mine and MIN_PLAYERS <= n <= MAX_PLAYERS and v.legal != EMPTY and v.legal & ~(v.hand | PICKUP_BIT) == EMPTY
+        ):
             return i
     return -1
 
@@ -72,9 +76,14 @@ def view_key(view, seed):
     """A number (np.uint64) that names a view and a seed, from which an agent draws.
 
     Draws that depend on nothing else make an agent's actions independent of what it was asked before, of batches and of
-    processes, and equal in equal positions, which is what comparisons on the same deals need. The count of actions is part
-    of it, so that a position that comes again is not met with the same draws.
+    processes, and equal in equal positions, which is what comparisons on the same deals need. The count of actions is
+    part of it, so that a position that comes again is not met with the same draws.
     """
     key = mix(seed ^ mix(view.hand))
     key = mix(key ^ view.played ^ (view.dead << np.uint64(8)))
-    return mix(key + np.uint64(view.seat) + (np.uint64(view.actions) << np.uint64(3)) + (np.uint64(view.deals_done) << np.uint64(34)))
+    return mix(
+        key
+        + np.uint64(view.seat)
+        + (np.uint64(view.actions) << np.uint64(3))
+        + (np.uint64(view.deals_done) << np.uint64(34))
+    )

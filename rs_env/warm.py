@@ -1,4 +1,6 @@
-"""Compile ahead all that the package compiles, by using each part of it once; see `rs_env.jit` for where the code is kept."""
+"""Compile ahead all that the package compiles, by using each part of it once; see `rs_env.jit` for where the code is
+kept.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from rs_env.jit import missed
 
 @dataclass(frozen=True)
 class Warmed:
-    """A part of the package: how many functions were compiled for it, in how many seconds, and the module it lacks, if one."""
+    """A part of the package: how many functions were compiled for it, in how many seconds, and the module it lacks, if
+    one.
+    """
 
     part: str
     compiled: int

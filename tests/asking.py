@@ -51,4 +51,11 @@ def frozen_before_a_learner(agent: Any) -> None:
     Exploiter(TrainConfig(ppo=PPOConfig(num_envs=8, steps=8, minibatch=16)), agent).iterate()
 
 
-PLACES = [in_an_arena, alone_at_a_table, in_a_single_environment, in_a_batch, frozen_before_a_best_response, frozen_before_a_learner]
+PLACES = [
+    in_an_arena,
+    alone_at_a_table,
+    in_a_single_environment,
+    in_a_batch,
+    frozen_before_a_best_response,
+    frozen_before_a_learner,
+]

@@ -91,7 +91,9 @@ def answer(expression: str) -> tuple[str, str]:
         except (Exception, SystemExit) as error:
             message = " ".join(str(error).split())
             message = re.sub(rf"{re.escape(tempfile.gettempdir())}/\w+/", "", message)
-            message = re.sub(r"(not a JSON object) \(.*", r"\1", message)  # what follows is Python's, and differs between versions
+            message = re.sub(
+                r"(not a JSON object) \(.*", r"\1", message
+            )  # what follows is Python's, and differs between versions
             return type(error).__name__, message[:_LONGEST].strip()
     return "nothing", ""
 

@@ -1,4 +1,5 @@
-"""For all tests, and processes that they start: no word about compiling. What is printed must not depend on what was compiled before."""
+"""For all tests, and processes that they start: no word about compiling. What is printed must not depend on what was
+compiled before."""
 
 from __future__ import annotations
 

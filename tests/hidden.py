@@ -1,4 +1,5 @@
-"""Positions of random games, what a seat sees in them, and the same positions with all that it cannot know drawn anew."""
+"""Positions of random games, what a seat sees in them, and the same positions with all that it cannot know drawn
+anew."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def positions(rules: Rules, seed: int, most: int) -> list[Game]:
 
 
 class Guarded:
-    """An int8 array for the engine to fill, with margins that it must leave alone: compiled code does not check bounds."""
+    """An int8 array for the engine to fill, with margins that it must leave alone: compiled code does not check
+    bounds."""
 
     def __init__(self, size: int) -> None:
         self._memory = np.full(size + 2 * _MARGIN, _UNWRITTEN, np.int8)
@@ -63,14 +65,16 @@ def global_state(game: Game) -> np.ndarray:
 def unseen_places(game: Game, seat: int) -> list[tuple[int, int]]:
     """(other seat, card) for each card of another hand that `seat` has not seen there."""
     hands, known = game.hands, game.known
-    return [(other, card) for other, hand in enumerate(hands) if other != seat for card in hand if card not in known[other]]
+    return [
+        (other, card) for other, hand in enumerate(hands) if other != seat for card in hand if card not in known[other]
+    ]
 
 
 def resampled(game: Game, seat: int, rng: random.Random) -> Game:
     """A copy of the game with other unseen cards in the other hands, another deck and other chance to come.
 
-    From the true deal by random exchanges between places that may hold each other's card, which keeps hand sizes and excluded
-    suits as they are.
+    From the true deal by random exchanges between places that may hold each other's card, which keeps hand sizes and
+    excluded suits as they are.
     """
     places = unseen_places(game, seat)
     owners, cards = [owner for owner, _ in places], [card for _, card in places]

@@ -11,7 +11,8 @@ import pytest
 
 
 class Killer:
-    """Ends the process at the n-th moment at which files are written, renamed or made to last; a write is then cut in half."""
+    """Ends the process at the n-th moment at which files are written, renamed or made to last; a write is then cut in
+    half."""
 
     def __init__(self, moment: int) -> None:
         self.left = moment

@@ -1,4 +1,5 @@
-"""Game trees, best responses and CFR+ in plain Python over the list-based reference: nothing here is shared with `rs_env.arena.exact`."""
+"""Game trees, best responses and CFR+ in plain Python over the list-based reference: nothing here is shared with
+`rs_env.arena.exact`."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ Policy = Callable[["Node"], list[float]]
 
 @dataclass(eq=False)
 class Node:
-    """A history. seat: whose turn it is, -1 at the end. public: all that everybody has seen, and the dealer. dealt: cards of each seat.
+    """A history. seat: whose turn it is, -1 at the end. public: all that everybody has seen, and the dealer. dealt:
+    cards of each seat.
 
     actions: legal ones, sorted. after: for each action what can follow, with its probability. rewards: at the end.
     """
@@ -36,7 +38,8 @@ class Node:
 
 
 def all_deals(rules: Rules) -> list[ReferenceGame]:
-    """Every deal of the cards from every dealer, hands as sets; with a shown trump also every card that can be shown."""
+    """Every deal of the cards from every dealer, hands as sets; with a shown trump also every card that can be
+    shown."""
     n, found = rules.num_players, {}
     for deck in permutations(expected_deck(rules)):
         shown = deck[-1] if rules.trump == "last_dealt" else None
@@ -45,7 +48,8 @@ def all_deals(rules: Rules) -> list[ReferenceGame]:
 
 
 def copied(game: ReferenceGame) -> ReferenceGame:
-    """The game to play on without touching the original: its lists are replaced or appended to, never changed inside."""
+    """The game to play on without touching the original: its lists are replaced or appended to, never changed
+    inside."""
     other = copy.copy(game)
     for name in ("hands", "trick", "events", "finished", "dead", "out"):
         setattr(other, name, list(getattr(game, name)))
@@ -96,7 +100,8 @@ def value(node: Node, policy: Policy, seat: int) -> float:
 
 
 def best_value(group: Iterable[tuple[float, Node]], policy: Policy, seat: int) -> float:
-    """The most that a seat can get, knowing the policy of the others but only its own dealt cards and what everybody has seen.
+    """The most that a seat can get, knowing the policy of the others but only its own dealt cards and what everybody
+    has seen.
 
     group: histories with the probability that chance and the others bring the game there.
     """
@@ -121,7 +126,9 @@ def _best_of_alike(alike: list[tuple[float, Node]], policy: Policy, seat: int) -
         ]
         return best_value(follow, policy, seat)
     tries = range(len(first.actions))
-    return max(best_value([(w * c, other) for w, node in alike for c, other in node.after[i]], policy, seat) for i in tries)
+    return max(
+        best_value([(w * c, other) for w, node in alike for c, other in node.after[i]], policy, seat) for i in tries
+    )
 
 
 def plain_nash_conv(trees: list[tuple[float, Node]], policy: Policy, seats: int) -> tuple[float, list[float]]:
@@ -131,7 +138,8 @@ def plain_nash_conv(trees: list[tuple[float, Node]], policy: Policy, seats: int)
 
 
 class PlainCFR:
-    """CFR+ with alternating updates and linear averaging (O. Tammelin, *Solving Large Imperfect Information Games Using CFR+*, 2014)."""
+    """CFR+ with alternating updates and linear averaging (O. Tammelin, *Solving Large Imperfect Information Games Using
+    CFR+*, 2014)."""
 
     def __init__(self, trees: list[tuple[float, Node]], seats: int) -> None:
         self.trees, self.seats, self.iteration = trees, seats, 0
@@ -160,7 +168,10 @@ class PlainCFR:
         if node.seat != seat:
             pairs = [(p * chance, other) for p, follow in zip(now, node.after, strict=True) for chance, other in follow]
             return sum(p * self._walk(other, seat, mine, others * p) for p, other in pairs)
-        tried = [sum(c * self._walk(o, seat, mine * p, others * c) for c, o in follow) for p, follow in zip(now, node.after, strict=True)]
+        tried = [
+            sum(c * self._walk(o, seat, mine * p, others * c) for c, o in follow)
+            for p, follow in zip(now, node.after, strict=True)
+        ]
         mean = sum(p * t for p, t in zip(now, tried, strict=True))
         regrets, sums = self.regrets.setdefault(name, [0.0] * count), self.sums.setdefault(name, [0.0] * count)
         for i in range(count):

@@ -1,7 +1,7 @@
 """A second implementation of the rules, to check the engine against: plain lists, one small function for each rule.
 
-It is slow on purpose. Nothing is kept up step by step that can be worked out anew, least of all what everybody knows, and it
-shares no code with the engine but the numbering of the cards. Totals and places are exact fractions.
+It is slow on purpose. Nothing is kept up step by step that can be worked out anew, least of all what everybody knows,
+and it shares no code with the engine but the numbering of the cards. Totals and places are exact fractions.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ LOW_IS_GOOD = ("cards", "face")
 class Event(NamedTuple):
     """Something that everybody sees.
 
-    kind: ``"shown"`` (the last card dealt, for trump), ``"played"``, ``"picked_up"``, ``"noticed"`` (a silent play went back to
-        the hand), ``"took"`` (cards of the trick to a hand), ``"drew"`` (dead cards to a hand) or ``"trick_over"``.
+    kind: ``"shown"`` (the last card dealt, for trump), ``"played"``, ``"picked_up"``, ``"noticed"`` (a silent play went
+        back to the hand), ``"took"`` (cards of the trick to a hand), ``"drew"`` (dead cards to a hand) or
+        ``"trick_over"``.
     """
 
     kind: str
@@ -37,15 +38,19 @@ class ReferenceGame:
     dealer: seat of the first dealer.
     more_decks: gives the deck of deal 0, 1, 2, ... where `decks` has none for it.
 
-    hands: sorted cards of each seat. trick: (seat, card) in order of play. dead: cards of completed tricks in order of play.
-    turn: seat to act, None when the game is over. out: seats out for good in this deal, best place first.
-    trump: its suit or None. barred: the suit that may not be led now, or None. num_actions: of this deal.
-    finished: (out, whether truncated) of each deal that is over.
+    hands: sorted cards of each seat. trick: (seat, card) in order of play. dead: cards of completed tricks in order of
+    play. turn: seat to act, None when the game is over. out: seats out for good in this deal, best place first. trump:
+    its suit or None. barred: the suit that may not be led now, or None. num_actions: of this deal. finished: (out,
+    whether truncated) of each deal that is over.
     totals: each seat's sum of their scores, in a match.
     """
 
     def __init__(
-        self, rules: Rules, decks: Sequence[Sequence[int]], dealer: int, more_decks: Callable[[int], Sequence[int]] | None = None
+        self,
+        rules: Rules,
+        decks: Sequence[Sequence[int]],
+        dealer: int,
+        more_decks: Callable[[int], Sequence[int]] | None = None,
     ) -> None:
         self.rules = rules
         self.num_players = rules.num_players
@@ -186,7 +191,8 @@ class ReferenceGame:
         self._open_trick(void)
 
     def _leavers(self) -> list[int]:
-        """Players still in who have just played their last card, in order of play: none where going out is immediate."""
+        """Players still in who have just played their last card, in order of play: none where going out is
+        immediate."""
         return [seat for seat, _ in self.trick if not self.hands[seat] and seat not in self.out]
 
     def _lay(self, seat: int, card: int) -> None:
@@ -256,7 +262,10 @@ class ReferenceGame:
         if self.rules.target is None:
             return [sign * score for score in self.scores()]
         best = max(sign * total for total in self.totals)
-        return [1 / sum(sign * other == best for other in self.totals) if sign * total == best else 0.0 for total in self.totals]
+        return [
+            1 / sum(sign * other == best for other in self.totals) if sign * total == best else 0.0
+            for total in self.totals
+        ]
 
     # What everybody knows
 
@@ -306,12 +315,15 @@ def deal_scores(game: ReferenceGame) -> list[Fraction]:
         return [Fraction(len(hand)) for hand in game.hands]
     if scoring == "face":
         return [value_of(hand, FACE_VALUES) for hand in game.hands]
-    prize = Fraction(1) if scoring == "win" else sum((value_of(hand, PARLETT_VALUES) for hand in game.hands), Fraction(0))
+    prize = (
+        Fraction(1) if scoring == "win" else sum((value_of(hand, PARLETT_VALUES) for hand in game.hands), Fraction(0))
+    )
     return [prize if seat == winner else Fraction(0) for seat in range(game.num_players)]
 
 
 def place_scores(out: list[int], hand_sizes: list[int]) -> list[Fraction]:
-    """(n - place)/(n - 1): those out by their order, then the others by cards in hand, equal counts averaging their places."""
+    """(n - place)/(n - 1): those out by their order, then the others by cards in hand, equal counts averaging their
+    places."""
     n = len(hand_sizes)
     places: dict[int, Fraction] = {seat: Fraction(place) for place, seat in enumerate(out, 1)}
     inside = [seat for seat in range(n) if seat not in out]

@@ -6,7 +6,17 @@ import random
 from typing import Any
 
 from rs_env.cards import PICKUP, SUIT_NAMES, suit_of
-from rs_env.rules import BROKEN_EXIT, GOING_OUT, LEAD_AFTER_PICKUP, MAX_PLAYERS, MIN_PLAYERS, PRESETS, SCORING, TRUMP_PLAY, Rules
+from rs_env.rules import (
+    BROKEN_EXIT,
+    GOING_OUT,
+    LEAD_AFTER_PICKUP,
+    MAX_PLAYERS,
+    MIN_PLAYERS,
+    PRESETS,
+    SCORING,
+    TRUMP_PLAY,
+    Rules,
+)
 
 STYLES = ("any", "stubborn", "lowest")
 

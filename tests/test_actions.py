@@ -1,4 +1,5 @@
-"""What counts as an action, everywhere: whole numbers of any library are played, what is no action is a TypeError and changes nothing."""
+"""What counts as an action, everywhere: whole numbers of any library are played, what is no action is a TypeError and
+changes nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def torch_forms() -> dict[str, Callable[[int], Any]]:
 
 
 class Driver:
-    """One way to play a single game: reset, legal actions, step, and all that must not change when a step is refused."""
+    """One way to play a single game: reset, legal actions, step, and all that must not change when a step is
+    refused."""
 
     def __init__(self, env: Any) -> None:
         self.env = env
@@ -74,8 +76,12 @@ DRIVERS: dict[str, Callable[[], Driver]] = {
     "flat env": lambda: Driver(rs_env.env(flat=True, observation_dtype="float32")),
     "parallel_env": lambda: ParallelDriver(rs_env.parallel_env()),
     "Gymnasium, penalise": lambda: Driver(gymnasium.make("rs_env/RollingStone-v0", opponents="random")),
-    "Gymnasium, random": lambda: Driver(gymnasium.make("rs_env/RollingStone-v0", opponents="random", illegal_action="random")),
-    "Gymnasium, raise": lambda: Driver(gymnasium.make("rs_env/RollingStone-v0", opponents="random", illegal_action="raise")),
+    "Gymnasium, random": lambda: Driver(
+        gymnasium.make("rs_env/RollingStone-v0", opponents="random", illegal_action="random")
+    ),
+    "Gymnasium, raise": lambda: Driver(
+        gymnasium.make("rs_env/RollingStone-v0", opponents="random", illegal_action="raise")
+    ),
 }
 
 
@@ -129,7 +135,9 @@ def read_only(actions: np.ndarray) -> np.ndarray:
 
 BATCHES: dict[str, Callable[[], Any]] = {
     "self-play": lambda: SelfPlayVectorEnv(3, seed=1),
-    "Gymnasium": lambda: gymnasium.make_vec("rs_env/RollingStone-v0", 3, vectorization_mode="vector_entry_point", opponents="random"),
+    "Gymnasium": lambda: gymnasium.make_vec(
+        "rs_env/RollingStone-v0", 3, vectorization_mode="vector_entry_point", opponents="random"
+    ),
 }
 
 
@@ -166,7 +174,13 @@ def test_batches_refuse_what_is_no_action_as_a_type_error(name: str) -> None:
     torch = pytest.importorskip("torch")
     vec, actions = started(name)
     before = vec.states.tobytes()
-    for wrong in (actions.astype(float), actions.astype(bool), ["7c"] * 3, [None] * 3, torch.tensor(actions, dtype=torch.float32)):
+    for wrong in (
+        actions.astype(float),
+        actions.astype(bool),
+        ["7c"] * 3,
+        [None] * 3,
+        torch.tensor(actions, dtype=torch.float32),
+    ):
         with pytest.raises(TypeError, match="actions: dtype"):
             vec.step(wrong)
     for wrong in (actions[:2], actions[:, None], int(actions[0]), None):

@@ -41,7 +41,8 @@ def small_config(**changes) -> TrainConfig:
 
 
 def rollout_of(seats: list[int], values: list[float], ends: dict[int, list[float]], last: tuple[int, float]) -> Rollout:
-    """One hand-made game: who acted, the values, {step: rewards} of the steps that ended an episode, who is to act next."""
+    """One hand-made game: who acted, the values, {step: rewards} of the steps that ended an episode, who is to act
+    next."""
     rollout = Rollout.empty(len(seats), 1, 2, 1, 1)
     rollout.seat[:, 0], rollout.value[:, 0] = seats, values
     for t, rewards in ends.items():
@@ -131,7 +132,9 @@ def test_network_treats_suits_alike() -> None:
             rows = observation[spec[name]].reshape(section.rows, 4, -1)
             renamed[spec[name]] = rows[:, order].reshape(-1)
     renamed_mask = np.append(mask[:52].reshape(4, 13)[order].reshape(-1), mask[52])
-    (one, other), values = network(torch.from_numpy(np.stack([observation, renamed])), torch.from_numpy(np.stack([mask, renamed_mask])))
+    (one, other), values = network(
+        torch.from_numpy(np.stack([observation, renamed])), torch.from_numpy(np.stack([mask, renamed_mask]))
+    )
     assert torch.allclose(one[:52].view(4, 13)[order].flatten(), other[:52], atol=1e-5)
     assert values[0].item() == pytest.approx(values[1].item(), abs=1e-5)
     assert one[mask == 1].std() > 0.01  # and it does tell cards apart
@@ -172,7 +175,11 @@ def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"format": "other"}, "format is 'other'"), ({"observation_version": "0"}, "observation_version is '0'"), ({"config": "{}"}, "size")],
+    [
+        ({"format": "other"}, "format is 'other'"),
+        ({"observation_version": "0"}, "observation_version is '0'"),
+        ({"config": "{}"}, "size"),
+    ],
 )
 def test_checkpoint_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, str], said: str) -> None:
     from safetensors import safe_open
@@ -271,8 +278,20 @@ def command(*arguments: object) -> list[str]:
 def test_command_line_interrupted_and_resumed(tmp_path: Path) -> None:
     """Ctrl-C saves and says how to go on; going on ends with the table of win shares."""
     folder = tmp_path / "run"
-    arguments = ("--smoke", "--run", folder, "--total-decisions", 20_480, "--evaluation.deals-on-the-way", 0, "--evaluation.deals", 4)
-    process = subprocess.Popen(command(*arguments), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    arguments = (
+        "--smoke",
+        "--run",
+        folder,
+        "--total-decisions",
+        20_480,
+        "--evaluation.deals-on-the-way",
+        0,
+        "--evaluation.deals",
+        4,
+    )
+    process = subprocess.Popen(
+        command(*arguments), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     deadline = time.monotonic() + 120
     while not (folder / "metrics.jsonl").exists() or not (folder / "metrics.jsonl").read_text(encoding="utf-8"):
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()[0]
@@ -281,12 +300,17 @@ def test_command_line_interrupted_and_resumed(tmp_path: Path) -> None:
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 130, output
     assert "--resume" in output
-    resumed = subprocess.run(command("--resume", folder), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    resumed = subprocess.run(
+        command("--resume", folder), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert "win share" in resumed.stdout
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [line["iteration"] for line in lines] == list(range(1, 11))
-    assert {d["opponent"] for d in json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))} == {"random", "heuristic"}
+    assert {d["opponent"] for d in json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))} == {
+        "random",
+        "heuristic",
+    }
 
 
 @pytest.mark.parametrize(

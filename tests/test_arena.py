@@ -1,4 +1,5 @@
-"""The arena: equal players are equal, games are what they are said to be, and runs do not depend on how they are played."""
+"""The arena: equal players are equal, games are what they are said to be, and runs do not depend on how they are
+played."""
 
 from __future__ import annotations
 
@@ -254,7 +255,10 @@ def test_chunks_and_processes_change_nothing(tmp_path: Path) -> None:
     assert len(results["whole"].played.games["matrix"]) == 2 * 27
     for key in ("few", "two"):
         assert bytes_of(tmp_path / key) == bytes_of(tmp_path / "whole")
-        assert all(np.array_equal(games, results["whole"].played.games[table]) for table, games in results[key].played.games.items())
+        assert all(
+            np.array_equal(games, results["whole"].played.games[table])
+            for table, games in results[key].played.games.items()
+        )
 
 
 def test_agents_that_cannot_be_sent_to_processes_are_refused() -> None:
@@ -277,7 +281,9 @@ class Failing(Lowest):
         return np.full(len(views), -1)
 
 
-@pytest.mark.parametrize(("dies", "error", "said"), [(False, ValueError, "'lowest' chose the illegal"), (True, ChildProcessError, "ended")])
+@pytest.mark.parametrize(
+    ("dies", "error", "said"), [(False, ValueError, "'lowest' chose the illegal"), (True, ChildProcessError, "ended")]
+)
 def test_what_goes_wrong_in_a_process_is_told(dies: bool, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         league([Failing(dies), "random"], SMALL, deals=4, processes=2)
@@ -286,7 +292,9 @@ def test_what_goes_wrong_in_a_process_is_told(dies: bool, error: type[Exception]
 @pytest.mark.parametrize("games_at_once", [17, 1024])
 def test_play_stops_when_intervals_are_narrow_enough(games_at_once: int, tmp_path: Path) -> None:
     wide = league(["random", "heuristic"], SMALL, deals=300)
-    widths = [max(s.interval for s in league(["random", "heuristic"], SMALL, deals=deals).standings) for deals in (100, 200)]
+    widths = [
+        max(s.interval for s in league(["random", "heuristic"], SMALL, deals=deals).standings) for deals in (100, 200)
+    ]
     assert widths[1] < widths[0]
     precise = {"precision": (widths[0] + widths[1]) / 2, "games_at_once": games_at_once, "out": tmp_path}
     result = league(["random", "heuristic"], SMALL, deals=300, **precise)  # type: ignore[arg-type]
@@ -327,7 +335,11 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     before = bytes_of(tmp_path)
     with pytest.raises(ValueError, match="holds a run"):
         league(MIXED, SMALL, deals=3, out=tmp_path)
-    for changes, named in (({"seed": 1}, "seed=1"), ({"agents": ["random", "random"]}, "agents="), ({"rules": Rules()}, "rules=")):
+    for changes, named in (
+        ({"seed": 1}, "seed=1"),
+        ({"agents": ["random", "random"]}, "agents="),
+        ({"rules": Rules()}, "rules="),
+    ):
         with pytest.raises(ValueError, match=named):
             league(**{"agents": MIXED, "rules": SMALL, "deals": 5, "out": tmp_path, "resume": True, **changes})  # type: ignore[arg-type]
     lines = before.splitlines(keepends=True)
@@ -374,7 +386,9 @@ def test_plain_use_needs_no_extra() -> None:
         "import sys; sys.modules.update(dict.fromkeys(('rich', 'scipy', 'tyro', 'torch')));"  # none of them can be imported
         "from rs_env.arena import duel, league; print(duel('random', 'heuristic', deals=2), league(['random'] * 2, deals=2).standings)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1]
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "random against 3 x heuristic" in done.stdout
 
@@ -382,13 +396,30 @@ def test_plain_use_needs_no_extra() -> None:
 # Command line and pages
 
 
-def test_command_line_writes_a_report_that_can_be_built_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_writes_a_report_that_can_be_built_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     names = ["random", "heuristic"]
-    command = ["league", "--agents", *names, "--num-players", "3", "--options", "max_actions=60", "--deals", "20", "--matrix-deals", "3"]
+    command = [
+        "league",
+        "--agents",
+        *names,
+        "--num-players",
+        "3",
+        "--options",
+        "max_actions=60",
+        "--deals",
+        "20",
+        "--matrix-deals",
+        "3",
+    ]
     assert main([*command, "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in ("Standings", "Matrix", *names))
-    page, tables = (tmp_path / "report.html").read_text(encoding="utf-8"), (tmp_path / "report.md").read_text(encoding="utf-8")
+    page, tables = (
+        (tmp_path / "report.html").read_text(encoding="utf-8"),
+        (tmp_path / "report.md").read_text(encoding="utf-8"),
+    )
     assert League.read(tmp_path).rules == SMALL
     (tmp_path / "report.html").unlink()
     assert main(["report", str(tmp_path)]) == 0
@@ -438,7 +469,9 @@ def test_command_line_duel(capsys: pytest.CaptureFixture[str]) -> None:
         (["report", "no/such/folder"], "no/such/folder is no folder"),
     ],
 )
-def test_command_line_errors_are_one_clear_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_errors_are_one_clear_line(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ")
@@ -456,6 +489,8 @@ def test_ctrl_c_on_the_command_line_says_how_to_go_on(
 
 
 def test_without_agents_all_fair_baselines_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rs_env.arena.agents.AGENTS", {"random": AGENTS["random"], "heuristic": AGENTS["heuristic"], "peeker": Peeker})
+    monkeypatch.setattr(
+        "rs_env.arena.agents.AGENTS", {"random": AGENTS["random"], "heuristic": AGENTS["heuristic"], "peeker": Peeker}
+    )
     monkeypatch.setitem(AGENTS, "peeker", Peeker)
     assert league(rules=replace(SMALL, max_actions=20), deals=2).agents == ("random", "heuristic")

@@ -1,4 +1,5 @@
-"""Folders of comparisons: nothing is lost by a kill, doubled by a second process, or believed that is not as it was written."""
+"""Folders of comparisons: nothing is lost by a kill, doubled by a second process, or believed that is not as it was
+written."""
 
 from __future__ import annotations
 
@@ -98,7 +99,9 @@ def test_a_second_process_is_refused_while_one_plays(tmp_path: Path) -> None:
 
     play(tmp_path, agents=[Trying(), "random"])
     assert tried
-    assert len(read_folder(tmp_path).games["mixed"]) == len(games_of(tmp_path).splitlines()) - len(read_folder(tmp_path).games["matrix"])
+    assert len(read_folder(tmp_path).games["mixed"]) == len(games_of(tmp_path).splitlines()) - len(
+        read_folder(tmp_path).games["matrix"]
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
@@ -161,13 +164,22 @@ DAMAGES: dict[str, tuple[Callable[[list[bytes]], list[bytes]], int]] = {
     "another encoding": (lambda lines: [*lines[:2], b"\xff\xfe\n", *lines[2:]], 3),
     "a record of no arena": (lambda lines: [*lines[:2], b'{"format": "rs_env.record/1"}\n', *lines[2:]], 3),
     "deep": (lambda lines: [*lines[:2], b"[" * 100_000 + b"\n", *lines[2:]], 3),
-    "forged credit": (lambda lines: [rewritten(lines[0], lambda r: r["arena"].update(credit=[840_000, 0, 0])), *lines[1:]], 1),
-    "forged seating": (lambda lines: [rewritten(lines[0], lambda r: r["arena"].update(seating=[0, 0, 0])), *lines[1:]], 1),
+    "forged credit": (
+        lambda lines: [rewritten(lines[0], lambda r: r["arena"].update(credit=[840_000, 0, 0])), *lines[1:]],
+        1,
+    ),
+    "forged seating": (
+        lambda lines: [rewritten(lines[0], lambda r: r["arena"].update(seating=[0, 0, 0])), *lines[1:]],
+        1,
+    ),
     "forged deal": (lambda lines: [rewritten(lines[0], lambda r: r.update(index=10**30)), *lines[1:]], 1),
     "forged rules": (lambda lines: [rewritten(lines[0], lambda r: r["rules"].update(max_actions=61)), *lines[1:]], 1),
     "forged table": (lambda lines: [rewritten(lines[0], lambda r: r["arena"].update(table="round")), *lines[1:]], 1),
     "a field missing": (lambda lines: [rewritten(lines[0], lambda r: r["arena"].pop("credit")), *lines[1:]], 1),
-    "text for a number": (lambda lines: [rewritten(lines[0], lambda r: r["arena"].update(actions="many")), *lines[1:]], 1),
+    "text for a number": (
+        lambda lines: [rewritten(lines[0], lambda r: r["arena"].update(actions="many")), *lines[1:]],
+        1,
+    ),
 }
 
 
@@ -237,7 +249,9 @@ def change_run(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         lambda run: run.update(format="rs_env.arena/1"),
     ],
 )
-def test_damaged_settings_are_refused_in_one_line(change: Callable[[dict[str, Any]], None], copied: Path, capsys: Any) -> None:
+def test_damaged_settings_are_refused_in_one_line(
+    change: Callable[[dict[str, Any]], None], copied: Path, capsys: Any
+) -> None:
     change_run(copied, change)
     with pytest.raises(ValueError, match=r"run\.json is not as it was written|is no folder"):
         read_folder(copied)

@@ -1,4 +1,5 @@
-"""What the arena's commands print and write: files first, on every terminal, round numbers, open words about few deals."""
+"""What the arena's commands print and write: files first, on every terminal, round numbers, open words about few
+deals."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def closed_pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Standard output whose reader has gone; not a fixture, since pytest sets the output anew between setup and test."""
+    """Standard output whose reader has gone; not a fixture, since pytest sets the output anew between setup and
+    test."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w", encoding="utf-8") as stream, monkeypatch.context() as patch:
@@ -76,7 +78,9 @@ def test_every_terminal_gets_text(command: str, encoding: str, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_reports_are_written_though_nobody_reads_the_output(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_are_written_though_nobody_reads_the_output(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with closed_pipe(monkeypatch):
         assert main([*COMMANDS[command], "--out", str(tmp_path)]) == 0
         assert main(["report", str(tmp_path)]) == 0
@@ -101,7 +105,9 @@ def test_errors_with_any_letters_are_told_on_any_terminal(monkeypatch: pytest.Mo
 
 def test_a_closed_pipe_is_quiet_to_the_end_of_the_process() -> None:
     code = "from rs_env.arena.terminal import terminal\nwith terminal(): print('one\\n' * 100_000)\nprint('two')"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[1]
+    )
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.readline()
@@ -175,9 +181,20 @@ def test_rating_of_an_agent_without_a_win_is_shown_as_a_limit() -> None:
 
 
 def test_milliseconds_have_two_digits() -> None:
-    assert [two_digits(x) for x in (0.0, 0.14912, 0.000166, 12.34, 1234.5, 0.0999)] == ["0", "0.15", "0.00017", "12", "1200", "0.1"]
+    assert [two_digits(x) for x in (0.0, 0.14912, 0.000166, 12.34, 1234.5, 0.0999)] == [
+        "0",
+        "0.15",
+        "0.00017",
+        "12",
+        "1200",
+        "0.1",
+    ]
     result = league(["random", "heuristic"], SMALL, deals=3)
-    column = [row.split("|")[-3].strip() for row in markdown(result).split("## ")[1].splitlines() if row.startswith(("| 1", "| 2"))]
+    column = [
+        row.split("|")[-3].strip()
+        for row in markdown(result).split("## ")[1].splitlines()
+        if row.startswith(("| 1", "| 2"))
+    ]
     assert len(column) == 2
     assert all(len(cell.replace(".", "").strip("0")) <= 2 for cell in column)
 
@@ -202,7 +219,9 @@ def test_steps_are_round() -> None:
 def test_histogram_has_round_ticks_and_whole_bins_with_every_game() -> None:
     result = league(["random", "heuristic"], Rules(num_players=3, max_actions=200), deals=40)
     drawing = page(result).split("<h2>How long games are</h2>")[1].split("</figure>")[0]
-    counts, actions = ([int(t) for t in re.findall(rf'anchor="{anchor}">(\d+)</text>', drawing)] for anchor in ("end", "middle"))
+    counts, actions = (
+        [int(t) for t in re.findall(rf'anchor="{anchor}">(\d+)</text>', drawing)] for anchor in ("end", "middle")
+    )
     assert counts == round_ticks(counts[-1], min(4, counts[-1])).tolist()
     assert actions == round_ticks(actions[-1]).tolist()
     bars = {

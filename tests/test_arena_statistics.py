@@ -85,7 +85,8 @@ def test_intervals_from_few_deals_cover_the_truth(deals: int, alike: float) -> N
 
 @pytest.mark.parametrize("share", [0.03, 0.25])
 def test_intervals_hold_though_one_stops_when_they_are_narrow(share: float) -> None:
-    """Looked at after each 100 deals: symmetric intervals by the normal approximation cover 85 % where shares are small."""
+    """Looked at after each 100 deals: symmetric intervals by the normal approximation cover 85 % where shares are
+    small."""
     rng, precision = np.random.default_rng(7), 2 * np.sqrt(share * (1 - share) / 200)
     values, covered = simulated_shares(share, 1.0, (500, 2000), rng), []
     for deals in range(100, 2001, 100):
@@ -116,7 +117,8 @@ def simulated_shares(share: float, alike: float, shape: tuple[int, int], rng: np
 
 
 def test_intervals_cover_the_truth_though_games_of_a_deal_are_alike() -> None:
-    """Deals are easy or hard for all their games, and have one or two games: a binomial interval would be far too narrow."""
+    """Deals are easy or hard for all their games, and have one or two games: a binomial interval would be far too
+    narrow."""
     rng = np.random.default_rng(1)
     covered = []
     for _ in range(1000):
@@ -180,7 +182,9 @@ def test_ratings_of_two_are_their_log_odds() -> None:
     ratings = rate(games, 2)
     assert ratings.points[0] - ratings.points[1] == pytest.approx(POINTS * odds, rel=1e-3)
     assert ratings.interval == pytest.approx([1.96 * POINTS * error / 2] * 2, rel=1e-3)
-    assert ratings.bounds == pytest.approx(np.stack([ratings.points - ratings.interval, ratings.points + ratings.interval]))
+    assert ratings.bounds == pytest.approx(
+        np.stack([ratings.points - ratings.interval, ratings.points + ratings.interval])
+    )
 
 
 def test_ratings_recover_strengths_with_honest_intervals() -> None:
@@ -215,7 +219,9 @@ def test_rating_of_a_player_without_a_win_is_open_below_and_its_opponents_above(
     assert ratings.bounds[1, 0] == -ratings.bounds[0, 1] == np.inf
     assert ratings.interval.tolist() == [np.inf, np.inf]
     top = share_bounds(np.zeros(1), np.zeros((20, 1)))[1, 0]
-    gap = (ratings.bounds[1, 1] - ratings.points[0]) / POINTS  # at the upper end the model gives it the upper end of its share
+    gap = (
+        ratings.bounds[1, 1] - ratings.points[0]
+    ) / POINTS  # at the upper end the model gives it the upper end of its share
     assert 1 / (1 + np.exp(-gap)) == pytest.approx(top)
     assert ratings.bounds[1, 1] > ratings.points[1]
 

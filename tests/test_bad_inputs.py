@@ -1,4 +1,5 @@
-"""What each bad input is answered, by the table ``data/bad_inputs.tsv``: an error of the right kind that names what is wrong."""
+"""What each bad input is answered, by the table ``data/bad_inputs.tsv``: an error of the right kind that names what is
+wrong."""
 
 from __future__ import annotations
 

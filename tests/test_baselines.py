@@ -1,4 +1,5 @@
-"""Agents are made by name and reproducible; duels and games between agents are what they say. How agents choose: ``test_search.py``."""
+"""Agents are made by name and reproducible; duels and games between agents are what they say. How agents choose:
+``test_search.py``."""
 
 from __future__ import annotations
 
@@ -124,7 +125,9 @@ def assert_uniform(counts: np.ndarray, total: int) -> None:
     assert counts.shape == (8,)
     assert counts.sum() == total
     expected = total / 8
-    assert ((counts - expected) ** 2 / expected).sum() < 24.3  # exceeded by chance once in a thousand seeds, at 7 degrees of freedom
+    assert (
+        (counts - expected) ** 2 / expected
+    ).sum() < 24.3  # exceeded by chance once in a thousand seeds, at 7 degrees of freedom
 
 
 def test_a_single_view_is_taken() -> None:
@@ -142,7 +145,9 @@ def test_views_of_idle_seats_are_refused(name: str) -> None:
             make_agent(name).act(views)
 
 
-@pytest.mark.parametrize("views", [np.zeros(3), np.zeros((1, 1), VIEW), [1, 2], None], ids=["float", "matrix", "list", "None"])
+@pytest.mark.parametrize(
+    "views", [np.zeros(3), np.zeros((1, 1), VIEW), [1, 2], None], ids=["float", "matrix", "list", "None"]
+)
 def test_what_are_no_views_is_refused(views: Any) -> None:
     with pytest.raises(ValueError, match="views"):
         make_agent("random").act(views)
@@ -165,7 +170,12 @@ def test_identical_players_are_exactly_at_parity() -> None:
 
 
 def test_players_that_differ_in_their_draws_alone_are_at_parity() -> None:
-    result = duel("random", "heuristic:void=0,long=0,cheap=0,high=0,single=0,block=0,duck=0,last=0,ruff=0,silent=0", "schweller", deals=400)
+    result = duel(
+        "random",
+        "heuristic:void=0,long=0,cheap=0,high=0,single=0,block=0,duck=0,last=0,ruff=0,silent=0",
+        "schweller",
+        deals=400,
+    )
     assert abs(result.win_share - result.parity) < 2 * result.interval
     assert 0 < result.interval < 0.05
 
@@ -255,7 +265,9 @@ def test_actions_of_wrong_form_are_refused(distort: Callable[[np.ndarray], np.nd
         play_games(Rules(max_actions=3), [Wrong(distort)], np.zeros((3, 4), int), 0, np.arange(3))
 
 
-@pytest.mark.parametrize("seating", [np.zeros((3, 3), int), np.zeros((2, 4), int), np.ones((3, 4), int), np.full((3, 4), -1)])
+@pytest.mark.parametrize(
+    "seating", [np.zeros((3, 3), int), np.zeros((2, 4), int), np.ones((3, 4), int), np.full((3, 4), -1)]
+)
 def test_wrong_seating_is_refused(seating: np.ndarray) -> None:
     with pytest.raises(ValueError, match="seating"):
         play_games(Rules(), [make_agent("random")], seating, 0, np.arange(3))

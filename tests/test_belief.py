@@ -188,7 +188,10 @@ def test_samples_are_uniform() -> None:
         names = (np.array(deals, np.uint64) * weights[: game.num_players]).sum(1)
         order = np.sort(names)
         assert (order[1:] > order[:-1]).all()
-        drawn = (unknown_cards(belief.sample(game.view(seat), 400 * len(deals), number), game, seat) * weights[: game.num_players]).sum(1)
+        drawn = (
+            unknown_cards(belief.sample(game.view(seat), 400 * len(deals), number), game, seat)
+            * weights[: game.num_players]
+        ).sum(1)
         counts = np.bincount(np.searchsorted(order, drawn), minlength=len(deals))
         assert (order[np.searchsorted(order, drawn)] == drawn).all()
         p_values.append(chisquare(counts).pvalue)
@@ -200,7 +203,8 @@ def test_samples_are_uniform() -> None:
 
 
 def rejection_sample(what: Hidden, tries: int, rng: np.random.Generator) -> np.ndarray:
-    """Who holds each unseen card, (accepted, cards): shuffles of all, of which those stay that agree with the exclusions."""
+    """Who holds each unseen card, (accepted, cards): shuffles of all, of which those stay that agree with the
+    exclusions."""
     owners = np.repeat(np.arange(len(what.room)), what.room)
     shuffled = rng.permuted(np.tile(owners, (tries, 1)), axis=1)
     barred = np.array([[suit in suits for suit in range(4)] for suits in what.excluded])
@@ -209,7 +213,8 @@ def rejection_sample(what: Hidden, tries: int, rng: np.random.Generator) -> np.n
 
 
 def assert_shares(found: np.ndarray, expected: np.ndarray, number: int) -> None:
-    """Shares of `number` draws lie within five standard deviations of their probabilities, and two draws for rare cards."""
+    """Shares of `number` draws lie within five standard deviations of their probabilities, and two draws for rare
+    cards."""
     assert (np.abs(found - expected) <= 5 * np.sqrt(expected * (1 - expected) / number) + 2 / number).all()
     assert (found[expected == 0] == 0).all()
     assert (found[expected == 1] == 1).all()
@@ -250,7 +255,9 @@ def test_true_cards_are_possible_and_what_is_seen_is_certain(rules: Rules) -> No
             assert all((probabilities[other, hand] > 0).all() for other, hand in enumerate(game.hands))
             assert all((probabilities[other, cards] == 1).all() for other, cards in enumerate(game.known))
             assert (probabilities[seat] == [card in game.hands[seat] for card in range(52)]).all()
-            in_no_hand = [card for card in range(52) if card not in rules.deck or card in game.dead or card in game.trick]
+            in_no_hand = [
+                card for card in range(52) if card not in rules.deck or card in game.dead or card in game.trick
+            ]
             assert (probabilities[:, in_no_hand] == 0).all()
             assert probabilities.min() >= 0
             assert probabilities.max() <= 1 + 1e-12
@@ -279,13 +286,17 @@ def test_the_viewer_cannot_tell_a_sample_from_the_game(rules: Rules) -> None:
                 assert all(np.array_equal(state[name], game.states[name][0]) for name, *_ in PUBLIC_FIELDS)
                 assert [hand.bit_count() for hand in state["hand"].tolist()] == state["hand_size"].tolist()
                 assert state["deck"].tolist() == [-1] * 52
-                assert sorted(other.trick + other.dead + [card for hand in other.hands for card in hand]) == list(rules.deck)
+                assert sorted(other.trick + other.dead + [card for hand in other.hands for card in hand]) == list(
+                    rules.deck
+                )
 
 
 @pytest.mark.parametrize("rules", [*CASES, *FULL_DECKS])
 def test_samples_can_be_played_on(rules: Rules) -> None:
     going_on = [game for game in moments(rules) if not game.is_over]
-    states = np.concatenate([belief.sample(game.view(seat), 2, 2) for game in going_on for seat in range(rules.num_players)])
+    states = np.concatenate(
+        [belief.sample(game.view(seat), 2, 2) for game in going_on for seat in range(rules.num_players)]
+    )
     vec = SelfPlayVectorEnv(len(states), rules)
     vec.restore(states)
     for _ in range(60):
@@ -313,7 +324,9 @@ def test_the_seed_gives_the_sample() -> None:
     first = belief.sample(view, 5, 7)
     assert first.dtype == STATE
     assert first.shape == (5,)
-    assert belief.sample(view, 5, 7).tobytes() == belief.sample(np.array([view], VIEW), 5, 7).tobytes() == first.tobytes()
+    assert (
+        belief.sample(view, 5, 7).tobytes() == belief.sample(np.array([view], VIEW), 5, 7).tobytes() == first.tobytes()
+    )
     assert belief.sample(view, 5, 8).tobytes() != first.tobytes()
     assert belief.sample(view, 5).tobytes() != belief.sample(view, 5).tobytes()
     assert belief.sample(view, 0, 7).shape == (0,)
@@ -373,11 +386,32 @@ def impossible(**changes: Any) -> np.void:
         impossible(hand=lambda hand: hand & (hand - np.uint64(1))),
         impossible(dead=lambda _: ~np.uint64(0)),
         impossible(excluded=lambda _: 0b1111),
-        impossible(known=lambda _: [0, 1 << members(Game(seed=3, dealer=3).states["hand"][0, 1])[0], 0x3FF << 13, 0, 0, 0, 0, 0]),
+        impossible(
+            known=lambda _: [
+                0,
+                1 << members(Game(seed=3, dealer=3).states["hand"][0, 1])[0],
+                0x3FF << 13,
+                0,
+                0,
+                0,
+                0,
+                0,
+            ]
+        ),
     ],
-    ids=["zeros", "seat", "too many places", "too few cards seen", "all dead", "all excluded", "more known than in hand"],
+    ids=[
+        "zeros",
+        "seat",
+        "too many places",
+        "too few cards seen",
+        "all dead",
+        "all excluded",
+        "more known than in hand",
+    ],
 )
 @pytest.mark.parametrize("ask", [belief.count, belief.marginals, lambda view: belief.sample(view, 1)])
 def test_impossible_views_are_refused(ask: Any, view: Any) -> None:
-    with pytest.raises(ValueError, match=r"view: (no deal of the hidden cards agrees with it|seat .* must come from a game)"):
+    with pytest.raises(
+        ValueError, match=r"view: (no deal of the hidden cards agrees with it|seat .* must come from a game)"
+    ):
         ask(view)

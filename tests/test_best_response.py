@@ -1,4 +1,5 @@
-"""Best responses: they win, they know how the agent plays but neither its cards nor its draws, and the best of many is not flattered."""
+"""Best responses: they win, they know how the agent plays but neither its cards nor its draws, and the best of many is
+not flattered."""
 
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ def test_random_players_are_beaten_clearly() -> None:
 
 
 def test_knowing_who_one_plays_against_is_worth_something() -> None:
-    """Against a player that takes its lowest legal action the searcher wins more than one that takes it for a random player."""
+    """Against a player that takes its lowest legal action the searcher wins more than one that takes it for a random
+    player."""
     rules = Rules(num_players=2, max_actions=80)
     mistaken = SearchResponder("random", worlds=16)
     knowing = best_response("low", rules, deals=100, seed=3, worlds=16)
@@ -92,7 +94,9 @@ def test_every_rule_set_can_be_played(name: str) -> None:
 
 def test_equal_seeds_give_equal_results() -> None:
     def play(seed: int, games_at_once: int | None = None) -> Any:
-        return best_response("random", SMALL, deals=6, seed=seed, responders=["search", "low"], games_at_once=games_at_once, **QUICK)
+        return best_response(
+            "random", SMALL, deals=6, seed=seed, responders=["search", "low"], games_at_once=games_at_once, **QUICK
+        )
 
     assert play(7) == play(7) == play(7, games_at_once=1)
     assert play(7).duel != play(8).duel
@@ -121,7 +125,8 @@ def test_hidden_cards_change_nothing(name: str) -> None:
 
 
 def test_draws_of_the_real_opponents_stay_their_own() -> None:
-    """The copies in play-outs are never given the seed of those on the table, and nothing done to one reaches the other."""
+    """The copies in play-outs are never given the seed of those on the table, and nothing done to one reaches the
+    other."""
     spy = Spy()
     best_response(spy, SMALL, deals=2, seed=9, default=None, **QUICK)
     assert spy.seeds.count(agent_seed(9, "spy")) == 1
@@ -157,7 +162,9 @@ def test_frozen_agent_sees_the_rules_of_the_match_and_only_its_own_turns() -> No
 
 
 def test_best_of_several_is_chosen_on_other_deals() -> None:
-    result = best_response("random", SMALL, deals=20, seed=4, responders=["random", "search", "heuristic"], selection_deals=30, **QUICK)
+    result = best_response(
+        "random", SMALL, deals=20, seed=4, responders=["random", "search", "heuristic"], selection_deals=30, **QUICK
+    )
     assert [c.games for c in result.candidates] == [90] * 3
     shares = [c.share for c in result.candidates]
     assert shares == sorted(shares, reverse=True)

@@ -1,4 +1,5 @@
-"""Agents that try to see or to do more than their seat may: wherever agents are asked, they gain nothing and play nothing illegal."""
+"""Agents that try to see or to do more than their seat may: wherever agents are asked, they gain nothing and play
+nothing illegal."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ class Curious:
         while behind is not None:
             self.seen_behind.append(behind)
             behind = getattr(behind, "base", None)
-        assert all(kept.tobytes() == content for kept, content in self.kept)  # nothing that was handed out is used again
+        assert all(
+            kept.tobytes() == content for kept, content in self.kept
+        )  # nothing that was handed out is used again
         self.kept = [*self.kept[-3:], (views, views.tobytes())]
         try:
             views["legal"] = np.uint64(1) << np.uint64(PICKUP)
@@ -82,7 +85,16 @@ def test_games_with_a_curious_agent_can_be_replayed(tmp_path: Any) -> None:
 @pytest.mark.parametrize("name", ["random", "heuristic", "pimc:worlds=2", "ismcts:iterations=4"])
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("still_in", 0), ("seat", 77), ("seat", 1), ("turn", 6), ("legal", 1 << 63), ("legal", (1 << 53) - 1), ("hand", 0), ("status", 1)],
+    [
+        ("still_in", 0),
+        ("seat", 77),
+        ("seat", 1),
+        ("turn", 6),
+        ("legal", 1 << 63),
+        ("legal", (1 << 53) - 1),
+        ("hand", 0),
+        ("status", 1),
+    ],
 )
 def test_impossible_views_are_refused(name: str, field: str, value: int) -> None:
     game = Game(seed=1, dealer=3)  # seat 0 leads

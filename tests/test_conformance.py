@@ -1,8 +1,9 @@
 """Recorded deals, played again: every turn, legal set and state must be as recorded.
 
-``data/traces.jsonl`` and ``data/steps.jsonl`` hold one deal or match a line: ``rules`` (what differs from the defaults),
-``dealer`` and ``decks``, ``steps`` as [seat to act, its legal actions, the action taken], the result, and the state after the
-last step (``end``), in the second file after each (``after``). A state's trick is in order of play, all other cards by id.
+``data/traces.jsonl`` and ``data/steps.jsonl`` hold one deal or match a line: ``rules`` (what differs from the
+defaults), ``dealer`` and ``decks``, ``steps`` as [seat to act, its legal actions, the action taken], the result, and
+the state after the last step (``end``), in the second file after each (``after``). A state's trick is in order of play,
+all other cards by id.
 """
 
 from __future__ import annotations

@@ -35,15 +35,15 @@ def random_profile(tree: GameTree, seed: int) -> np.ndarray:
     return weights / weights.sum(1, keepdims=True)
 
 
-# By hand. Two suits of K and A, two players, immediate exit: the leader with both kings loses by force, with any other hand he wins
-# by force.
+# By hand. Two suits of K and A, two players, immediate exit: the leader with both kings loses by force, with any other
+# hand he wins by force.
 
 
 def test_hand_made_game() -> None:
     tree = GameTree(Rules.preset("tiny", ranks=2))
     uniform = nash_conv(tree.uniform(), tree)
-    # Against any legal action the leader can get 1 in five of six deals. The other gets 1 where the leader has both kings, 0 where both
-    # aces, 1/2 where an ace and the other suit's king, 3/4 where one suit.
+    # Against any legal action the leader can get 1 in five of six deals. The other gets 1 where the leader has both
+    # kings, 0 where both aces, 1/2 where an ace and the other suit's king, 3/4 where one suit.
     assert uniform.best_response_values == pytest.approx([(5 / 6 + 7 / 12) / 2] * 2)
     assert uniform.values == pytest.approx([0.5, 0.5])
     assert uniform.exploitability == pytest.approx(uniform.nash_conv / 2)
@@ -55,7 +55,9 @@ def test_nobody_can_gain_once_both_have_answered_best() -> None:
     profile = tree.uniform()
     for _ in range(3):
         for seat in (0, 1):
-            profile = 0.001 * tree.uniform() + 0.999 * tree.best_response(profile, seat)[1]  # so that every set is reached
+            profile = (
+                0.001 * tree.uniform() + 0.999 * tree.best_response(profile, seat)[1]
+            )  # so that every set is reached
     for seat in (0, 1):
         profile = tree.best_response(profile, seat)[1]
     result = nash_conv(profile, tree)
@@ -99,7 +101,9 @@ def test_values_are_those_of_plain_recursion(name: str) -> None:
     profile /= profile.sum(1, keepdims=True)
     deals = tree.states[: tree.levels[1]]
     decks = [deck[: len(tree.rules.deck)].tolist() for deck in deals["deck"]]
-    games = [Game(tree.rules, deck=deck, dealer=int(dealer)) for deck, dealer in zip(decks, deals["dealer"], strict=True)]
+    games = [
+        Game(tree.rules, deck=deck, dealer=int(dealer)) for deck, dealer in zip(decks, deals["dealer"], strict=True)
+    ]
     assert len({(g.dealer, str(g.hands), str(g.known)) for g in games}) == len(games)
     expected = np.mean([value_of(game, uneven) for game in games], axis=0)
     assert tree.values(profile) == pytest.approx(expected)
@@ -129,7 +133,11 @@ def test_information_sets_have_perfect_recall(tree: GameTree) -> None:
         if name >= 0:
             seat = tree.seat[name]
             deal = tree.root[node]
-            mine = (int(tree.states["dealer"][deal]), int(tree.dealt[deal, seat]), *(p for p in past[node] if tree.seat[p[0]] == seat))
+            mine = (
+                int(tree.states["dealer"][deal]),
+                int(tree.dealt[deal, seat]),
+                *(p for p in past[node] if tree.seat[p[0]] == seat),
+            )
             assert owned.setdefault(name, mine) == mine
     assert len(owned) == tree.num_sets
 

@@ -1,4 +1,5 @@
-"""`rs_env.arena.exact`, OpenSpiel's CFR+ and the search responder against plain recursion over the list-based reference."""
+"""`rs_env.arena.exact`, OpenSpiel's CFR+ and the search responder against plain recursion over the list-based
+reference."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def test_nash_conv_is_that_of_plain_recursion(name: str) -> None:
     plain, values = plain_nash_conv(trees, uneven, rules.num_players)
     assert result.values == pytest.approx(values)
     assert result.nash_conv == pytest.approx(plain)
-    assert result.best_response_values == pytest.approx([best_value(trees, uneven, seat) for seat in range(rules.num_players)])
+    assert result.best_response_values == pytest.approx(
+        [best_value(trees, uneven, seat) for seat in range(rules.num_players)]
+    )
     assert plain > 0.01
 
 
@@ -77,11 +80,14 @@ class Extreme:
         """Nothing is drawn."""
 
     def act(self, views: np.ndarray) -> np.ndarray:
-        return np.array([self.choose([a for a in range(NUM_ACTIONS) if legal >> a & 1]) for legal in views["legal"].tolist()])
+        return np.array(
+            [self.choose([a for a in range(NUM_ACTIONS) if legal >> a & 1]) for legal in views["legal"].tolist()]
+        )
 
 
 def positions_that_look_alike(game: Game, deck: list[int], actions: list[tuple[int, bool]]) -> list[ReferenceGame]:
-    """Every position that the player to act cannot tell from the true one: other deals of the cards, the same hand and play."""
+    """Every position that the player to act cannot tell from the true one: other deals of the cards, the same hand and
+    play."""
     true = ReferenceGame(game.rules, [deck], game.dealer)
     mine = (game.dealer, true.hands[game.turn])
     played = [true, *(deal for deal in all_deals(game.rules) if (deal.dealer, deal.hands[game.turn]) == mine)]
@@ -97,7 +103,8 @@ def positions_that_look_alike(game: Game, deck: list[int], actions: list[tuple[i
 
 
 def worth(game: ReferenceGame, seat: int, taken: int) -> float:
-    """As `docs/baselines.md` has it: what the deal is worth, or a share of 1 / (1 + cards) where a play-out was stopped."""
+    """As `docs/baselines.md` has it: what the deal is worth, or a share of 1 / (1 + cards) where a play-out was
+    stopped."""
     cards = [len(hand) for hand in game.hands]
     if game.rules.scoring == "cards":
         return 0.999**taken * (1 - cards[seat] / sum(map(len, game.decks)))
@@ -135,7 +142,9 @@ def test_search_responder_takes_the_best_action_of_all_worlds_and_play_outs(name
         seat, alike = game.turn, positions_that_look_alike(game, start.decks[0], actions)
         assert game.hands in [world.hands for world in alike]
         follow = {a: [(c, other) for world in alike for c, other in followers(world, a)] for a in game.legal_actions()}
-        values = {a: sum(c * played_out(other, seat, 1) for c, other in some) / len(alike) for a, some in follow.items()}
+        values = {
+            a: sum(c * played_out(other, seat, 1) for c, other in some) / len(alike) for a, some in follow.items()
+        }
         (chosen,) = responder.act(np.array([game.view(seat)]))
         gaps.append(max(values.values()) - min(values.values()))
         assert values[int(chosen)] > max(values.values()) - 0.02

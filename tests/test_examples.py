@@ -13,7 +13,11 @@ PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 
 def versions(folder: Path) -> dict[str, str]:
-    lines = [line for line in (folder / "requirements.txt").read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    lines = [
+        line
+        for line in (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    ]
     return dict(line.split("==") for line in lines)  # fails where there is no exact version
 
 
@@ -34,7 +38,12 @@ def test_versions_are_exact_and_those_of_the_page(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
 def test_scripts_need_no_more_than_they_require(folder: Path) -> None:
     script = (folder / "check.py").read_text(encoding="utf-8")
-    packages = {"open_spiel": "open_spiel", "pyspiel": "open_spiel", "stable_baselines3": "stable-baselines3", "sb3_contrib": "sb3-contrib"}
+    packages = {
+        "open_spiel": "open_spiel",
+        "pyspiel": "open_spiel",
+        "stable_baselines3": "stable-baselines3",
+        "sb3_contrib": "sb3-contrib",
+    }
     standard = {"rs_env", "collections", "contextlib", "importlib", "io", "pathlib", "tempfile"}
     modules = set(re.findall(r"^(?:from|import) (\w+)", script, re.MULTILINE)) - standard
     assert {packages.get(module, module) for module in modules} <= versions(folder).keys()

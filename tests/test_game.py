@@ -115,7 +115,22 @@ def test_action_limit_ends_a_game_that_goes_round_in_circles() -> None:
 
 NOT_HELD_OR_NOT_FOLLOWING: list[Any] = [23, 25, "Qd", "Ad", PICKUP, "pickup"]
 NO_ACTION: list[Any] = [53, -1, 2**70, np.int64(-1), np.int64(60), "", "xx", "25", "ad", "Ad Kd"]
-NO_ID: list[Any] = [True, False, np.True_, 3.0, 25.0, math.nan, np.float64(25), None, b"Ad", [25], (25,), {}, np.array(25), np.array([25])]
+NO_ID: list[Any] = [
+    True,
+    False,
+    np.True_,
+    3.0,
+    25.0,
+    math.nan,
+    np.float64(25),
+    None,
+    b"Ad",
+    [25],
+    (25,),
+    {},
+    np.array(25),
+    np.array([25]),
+]
 
 
 @pytest.mark.parametrize("action", NOT_HELD_OR_NOT_FOLLOWING + NO_ACTION + NO_ID, ids=repr)
@@ -334,7 +349,9 @@ def check_cards(game: Game) -> None:
             assert seat in played
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))], ids=["deepcopy", "pickle"]
+)
 def test_copies_and_pickles_play_on_by_themselves(duplicate: Callable[[Game], Game]) -> None:
     game = Game("silent", seed=5)
     for _ in range(20):

@@ -63,7 +63,13 @@ def test_generator_is_splitmix64() -> None:
         state = np.uint64(advance(state))  # a plain int would come back as another type
         drawn.append(int(mix(state)))
     # The published sequence of this seed.
-    assert drawn == [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
+    assert drawn == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
 
 
 # Independence
@@ -121,7 +127,8 @@ def test_deals_of_a_match_have_the_decks_of_their_number() -> None:
     assert game.first_dealer == dealers[0, 0]
 
 
-# Fairness: with the seed fixed these cannot fail by chance, and the bounds are five standard deviations of chi-square and more.
+# Fairness: with the seed fixed these cannot fail by chance, and the bounds are five standard deviations of chi-square
+# and more.
 
 SAMPLE = 20_000
 

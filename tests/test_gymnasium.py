@@ -38,7 +38,9 @@ class LowestCard:
 @pytest.mark.parametrize("illegal_action", ["penalise", "random"])
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_check_env(preset: str, illegal_action: str) -> None:
-    env = gymnasium.make(ID, rules=preset, illegal_action=illegal_action, opponents="random", max_actions=60, max_deals=2)
+    env = gymnasium.make(
+        ID, rules=preset, illegal_action=illegal_action, opponents="random", max_actions=60, max_deals=2
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env.unwrapped, skip_render_check=True)
@@ -178,7 +180,9 @@ def test_a_rule_set_without_decisions_is_told() -> None:
 )
 @pytest.mark.parametrize("illegal_action", ["penalise", "random"])
 @pytest.mark.parametrize("skip_forced", [False, True])
-def test_vector_environment_is_gymnasiums_own_of_single_ones(opponents: object, illegal_action: str, skip_forced: bool) -> None:
+def test_vector_environment_is_gymnasiums_own_of_single_ones(
+    opponents: object, illegal_action: str, skip_forced: bool
+) -> None:
     """Step by step the same as Gymnasium's SyncVectorEnv with same-step autoreset, illegal actions included."""
     arguments = {
         "rules": "schweller", "opponents": opponents, "learner_seat": 1, "skip_forced": skip_forced,

@@ -1,4 +1,5 @@
-"""Where compiled code is kept, when it is thrown away, what is said meanwhile, and that everything can be compiled ahead.
+"""Where compiled code is kept, when it is thrown away, what is said meanwhile, and that everything can be compiled
+ahead.
 
 Most of it on a package of two functions with a copy of `rs_env.jit`, since compiling the game takes long.
 """
@@ -23,7 +24,8 @@ USE = "from tiny.jit import code_folder, missed; from tiny.kernel import kernel;
 
 
 class Tiny:
-    """The package in `folder`, used in processes of their own, in which nothing but what `set_up` leaves can be written to."""
+    """The package in `folder`, used in processes of their own, in which nothing but what `set_up` leaves can be written
+    to."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,7 +36,9 @@ class Tiny:
         shutil.copy(jit.__file__, self.package / "jit.py")
         (self.package / "kernel.py").write_text(KERNEL)
         self.write_rules(1)
-        self.variables = {name: value for name, value in os.environ.items() if name not in (jit.QUIET, "NUMBA_CACHE_DIR")}
+        self.variables = {
+            name: value for name, value in os.environ.items() if name not in (jit.QUIET, "NUMBA_CACHE_DIR")
+        }
         self.variables |= {"TMPDIR": str(self.temporary), "HOME": os.devnull, "PYTHONDONTWRITEBYTECODE": "1"}
         self.variables.pop("XDG_CACHE_HOME", None)
         self.become: list[str] = []  # what runs a command as somebody else
@@ -96,10 +100,10 @@ def test_change_of_a_file_outside_the_package_is_noticed(tiny: Tiny) -> None:
 def test_functions_of_equal_name_and_line_in_two_files_are_kept_apart(tiny: Tiny) -> None:
     for name, value in (("a", 5), ("b", 6)):
         (tiny.package / name).mkdir()
-        (tiny.package / name / "game.py").write_text(f"from tiny.jit import njit\n\n@njit(cache=True)\ndef f():\n    return {value}\n")
-    use = (
-        "from tiny.a.game import f; from tiny.b.game import f as g; from tiny.jit import missed; print(10 * f() + g(), len(missed()), '-')"
-    )
+        (tiny.package / name / "game.py").write_text(
+            f"from tiny.jit import njit\n\n@njit(cache=True)\ndef f():\n    return {value}\n"
+        )
+    use = "from tiny.a.game import f; from tiny.b.game import f as g; from tiny.jit import missed; print(10 * f() + g(), len(missed()), '-')"
     assert tiny.use(use)[:2] == (56, 2)
     assert tiny.use(use)[:2] == (56, 0)
 
@@ -259,5 +263,7 @@ def test_part_whose_packages_are_missing_is_left_out(monkeypatch: pytest.MonkeyP
 
 def test_command_line_tells_what_there_is() -> None:
     for option, said in (("--help", "warm"), ("--version", rs_env.__version__)):
-        done = subprocess.run([sys.executable, "-m", "rs_env", option], cwd=ROOT, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "rs_env", option], cwd=ROOT, capture_output=True, text=True, check=True
+        )
         assert said in done.stdout

@@ -1,4 +1,5 @@
-"""Observations, views and the global state: right, complete, within bounds, and without anything that a seat cannot know.
+"""Observations, views and the global state: right, complete, within bounds, and without anything that a seat cannot
+know.
 
 ``RS_ENV_RANDOM_ACTIONS`` sets the number of random actions after which cards are counted.
 """
@@ -53,7 +54,9 @@ def test_sections_lie_side_by_side(make: Any, n: int) -> None:
 def test_sizes(n: int) -> None:
     cards = 52 + 52 * n + 52 + 52 * (n - 1)
     assert observation_spec(n).size == cards + 4 * (n - 1) + 3 * n + 3 * 4 + 1 + n
-    assert state_spec(n).size == observation_spec(n).size + 52 * (n - 1) + n + 52 + 4  # all hands, turn, own known and excluded
+    assert (
+        state_spec(n).size == observation_spec(n).size + 52 * (n - 1) + n + 52 + 4
+    )  # all hands, turn, own known and excluded
 
 
 def test_sections_by_name() -> None:
@@ -154,10 +157,14 @@ def test_nothing_hidden_is_shown(rules: Rules) -> None:
             other = resampled(game, seat, rng)
             kinds["end" if game.is_over else "own turn" if seat == game.turn else "turn of another"] += 1
             kinds["another deal"] += other.hands != game.hands
-            assert [array.tobytes() for array in observe(other, seat)] == [array.tobytes() for array in observe(game, seat)]
+            assert [array.tobytes() for array in observe(other, seat)] == [
+                array.tobytes() for array in observe(game, seat)
+            ]
             assert other.view(seat).tobytes() == game.view(seat).tobytes()
     # Between two players the unseen cards are all in one hand, and nothing but the deck and the chance can differ.
-    assert set(+kinds) == {"end", "own turn", "turn of another"} | ({"another deal"} if rules.num_players > 2 else set())
+    assert set(+kinds) == {"end", "own turn", "turn of another"} | (
+        {"another deal"} if rules.num_players > 2 else set()
+    )
 
 
 @pytest.mark.parametrize("rules", CASES)

@@ -86,7 +86,11 @@ def test_any_rules_can_be_loaded(seed: int) -> None:
 
 
 def test_wrong_parameters_are_refused() -> None:
-    for text, message in (("num_players=9", "num_players=9"), ("preset=bridge", "preset='bridge'"), ("trump=stars", "trump='stars'")):
+    for text, message in (
+        ("num_players=9", "num_players=9"),
+        ("preset=bridge", "preset='bridge'"),
+        ("trump=stars", "trump='stars'"),
+    ):
         with pytest.raises(ValueError, match=message):
             pyspiel.load_game(f"python_rolling_stone({text})")
     with pytest.raises(ValueError, match="num_players=1 is not allowed"):
@@ -94,7 +98,12 @@ def test_wrong_parameters_are_refused() -> None:
 
 
 def test_utility_bounds() -> None:
-    bounds = {"rolling_stone": (0, 1), "places": (0, 1), "penalty": (0, 1), "parlett": (0, 4 * (1 + 7 + 8 + 9 + 4 * 10))}
+    bounds = {
+        "rolling_stone": (0, 1),
+        "places": (0, 1),
+        "penalty": (0, 1),
+        "parlett": (0, 4 * (1 + 7 + 8 + 9 + 4 * 10)),
+    }
     for preset, (low, high) in bounds.items():
         game = openspiel.load_game(preset)
         assert (game.min_utility(), game.max_utility()) == (low, high)
@@ -104,10 +113,14 @@ def test_utility_bounds() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_openspiels_own_random_simulation(preset: str) -> None:
-    pyspiel.random_sim_test(openspiel.load_game(preset, num_players=3, max_deals=3), num_sims=2, serialize=True, verbose=False)
+    pyspiel.random_sim_test(
+        openspiel.load_game(preset, num_players=3, max_deals=3), num_sims=2, serialize=True, verbose=False
+    )
 
 
-@pytest.mark.parametrize("options", [{}, {"trump": "last_dealt", "suits": 3}, {"silent_catch": 0.4}, {"silent_catch": 1.0}])
+@pytest.mark.parametrize(
+    "options", [{}, {"trump": "last_dealt", "suits": 3}, {"silent_catch": 0.4}, {"silent_catch": 1.0}]
+)
 def test_random_simulation_with_merged_deals(options: dict[str, Any]) -> None:
     game = openspiel.load_game("schweller", num_players=4, merge_deals=True, **options)
     pyspiel.random_sim_test(game, num_sims=1, serialize=True, verbose=False)
@@ -184,7 +197,9 @@ def test_chance_of_the_deal_is_uniform() -> None:
 
 @pytest.mark.parametrize("merge_deals", [False, True])
 def test_every_deal_is_equally_likely_and_a_merged_one_comes_once(merge_deals: bool) -> None:
-    rules = SMALL["shown trump"]  # 4 cards: two for the first seat after the dealer, who also gets the one that is shown
+    rules = SMALL[
+        "shown trump"
+    ]  # 4 cards: two for the first seat after the dealer, who also gets the one that is shown
     weights: Counter[tuple[str, ...]] = Counter()
     times: Counter[tuple[str, ...]] = Counter()
 
@@ -254,7 +269,9 @@ def test_observer_refuses_what_it_cannot_show() -> None:
     with pytest.raises(ValueError, match="there are none"):
         game.make_py_observer(None, {"x": 1})
     with pytest.raises(ValueError, match="private_info"):
-        game.make_py_observer(pyspiel.IIGObservationType(perfect_recall=False, private_info=pyspiel.PrivateInfoType.ALL_PLAYERS))
+        game.make_py_observer(
+            pyspiel.IIGObservationType(perfect_recall=False, private_info=pyspiel.PrivateInfoType.ALL_PLAYERS)
+        )
     match = openspiel.load_game("penalty")
     assert not match.get_type().provides_information_state_tensor
     assert match.make_py_observer(pyspiel.IIGObservationType(perfect_recall=True)).tensor is None
@@ -336,7 +353,11 @@ def test_openspiels_is_mcts_plays_it(preset: str) -> None:
     game = openspiel.load_game(preset, num_players=3, max_actions=30, max_deals=2)
     random_state_ = np.random.RandomState(1)
     bot = ismcts.ISMCTSBot(
-        game=game, uct_c=1.4, evaluator=RandomRolloutEvaluator(1, random_state_), max_simulations=8, random_state=random_state_
+        game=game,
+        uct_c=1.4,
+        evaluator=RandomRolloutEvaluator(1, random_state_),
+        max_simulations=8,
+        random_state=random_state_,
     )
     for state in decisions(game, random.Random(1), 2, most=8):
         assert bot.step(state) in state.legal_actions()
@@ -403,7 +424,8 @@ def sampled_policies() -> dict[str, Any]:
 
 
 def walk(state: Any, policy: Any, found: dict[str, dict[int, float]]) -> np.ndarray:
-    """The expected returns of a policy from a state, by nothing but OpenSpiel's own states; what it says goes to `found`."""
+    """The expected returns of a policy from a state, by nothing but OpenSpiel's own states; what it says goes to
+    `found`."""
     if state.is_terminal():
         return np.array(state.returns())
     if state.is_chance_node():
@@ -426,10 +448,14 @@ def test_policies_of_sampled_cfr_become_profiles(name: str, rules: str) -> None:
     profile = openspiel.from_openspiel(tree, policy)
     said: dict[str, dict[int, float]] = {}
     values = walk(game.new_initial_state(), policy, said)
-    rows = {text: dict(enumerate(row)) for text, row in zip(openspiel.information_state_strings(tree), profile, strict=True)}
+    rows = {
+        text: dict(enumerate(row)) for text, row in zip(openspiel.information_state_strings(tree), profile, strict=True)
+    }
     assert said.keys() == rows.keys()
     for text, answer in said.items():
-        assert {action: p for action, p in rows[text].items() if p} == {action: pytest.approx(p) for action, p in answer.items() if p}
+        assert {action: p for action, p in rows[text].items() if p} == {
+            action: pytest.approx(p) for action, p in answer.items() if p
+        }
     assert tree.values(profile) == pytest.approx(values)
     if "C++" in name:  # which takes a seed
         assert abs(profile - tree.uniform()).max() > 0.1  # something was learnt

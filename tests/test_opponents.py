@@ -34,7 +34,9 @@ class Drawing:
 
     def act(self, views: np.ndarray) -> np.ndarray:
         self.asked += len(views)
-        return np.array([self.draws.choice([a for a in range(53) if legal >> a & 1]) for legal in views["legal"].tolist()])
+        return np.array(
+            [self.draws.choice([a for a in range(53) if legal >> a & 1]) for legal in views["legal"].tolist()]
+        )
 
 
 class Failing(Drawing):
@@ -121,7 +123,9 @@ def test_seats_drawn_for_the_learner_depend_on_seed_and_deal_only() -> None:
         for number in range(40):
             env.reset(seed=5 if number == 0 else None)
             seats[opponents].append(env.learner_seat)
-            if env.game.deals_done == 0 and env.game.num_actions > 20:  # dealt again, where the numbers of the decks part
+            if (
+                env.game.deals_done == 0 and env.game.num_actions > 20
+            ):  # dealt again, where the numbers of the decks part
                 break
     assert seats["random"] == seats["heuristic"]
     assert set(seats["random"]) == set(range(4))
@@ -161,7 +165,10 @@ def test_an_agent_without_seeds_is_copied_with_a_warning_and_the_first_game_has_
 def test_an_agent_that_cannot_be_copied_is_refused() -> None:
     agent = Drawing()
     agent.lock = __import__("threading").Lock()  # type: ignore[attr-defined]
-    with pytest.warns(UserWarning, match="drawing"), pytest.raises(ValueError, match="'drawing' is not allowed in several games"):
+    with (
+        pytest.warns(UserWarning, match="drawing"),
+        pytest.raises(ValueError, match="'drawing' is not allowed in several games"),
+    ):
         RollingStoneVectorEnv(2, opponents=agent)
 
 
@@ -283,8 +290,16 @@ def test_an_opponent_that_raises_breaks_all_games_of_a_batch_off_until_reset() -
 @pytest.mark.parametrize("illegal_action", ["penalise", "random"])
 @pytest.mark.parametrize("opponents", ["random", SEARCHING], ids=["random", "searching"])
 def test_every_autoreset_mode_is_that_of_gymnasium(mode: AutoresetMode, illegal_action: str, opponents: Any) -> None:
-    arguments = {"rules": "schweller", "opponents": opponents, "learner_seat": None, "illegal_action": illegal_action, "max_actions": 50}
-    ours = gymnasium.make_vec("rs_env/RollingStone-v0", 3, vectorization_mode="vector_entry_point", autoreset_mode=mode.value, **arguments)
+    arguments = {
+        "rules": "schweller",
+        "opponents": opponents,
+        "learner_seat": None,
+        "illegal_action": illegal_action,
+        "max_actions": 50,
+    }
+    ours = gymnasium.make_vec(
+        "rs_env/RollingStone-v0", 3, vectorization_mode="vector_entry_point", autoreset_mode=mode.value, **arguments
+    )
     theirs = quiet_sync(arguments, mode)
     assert ours.metadata["autoreset_mode"] is theirs.metadata["autoreset_mode"] is mode
     (a, info_a), (b, info_b) = ours.reset(seed=11), theirs.reset(seed=11)
@@ -296,7 +311,9 @@ def test_every_autoreset_mode_is_that_of_gymnasium(mode: AutoresetMode, illegal_
             with pytest.raises(gymnasium.error.ResetNeeded, match=f"game {int(done.argmax())} is over"):
                 ours.step(np.zeros(3, int))
             seeds = [None, 40 + ended, None]
-            (a, info_a), (b, info_b) = (env.reset(seed=seeds, options={"reset_mask": done.copy()}) for env in (ours, theirs))
+            (a, info_a), (b, info_b) = (
+                env.reset(seed=seeds, options={"reset_mask": done.copy()}) for env in (ours, theirs)
+            )
             check_same(a, info_a, b, info_b)
         masks = ours.action_masks()
         actions = np.array([rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in masks])

@@ -259,7 +259,9 @@ def test_env_ends_the_game_at_an_illegal_action(rules: str, action: int, caplog:
     game, mover = game_of(env), env.agent_selection
     before = game.states.tobytes()
     env.step(action)
-    assert [record.getMessage() for record in caplog.records] == [message for message in EXPECTED if "Illegal" in message]
+    assert [record.getMessage() for record in caplog.records] == [
+        message for message in EXPECTED if "Illegal" in message
+    ]
     loss = {agent: -1.0 if agent == mover else 0.0 for agent in env.possible_agents}
     assert env.rewards == loss
     assert all(env.terminations.values())
@@ -330,7 +332,8 @@ def test_last_shows_each_reward_once(rules: Rules, make: Callable[..., AECEnv]) 
 
 @pytest.mark.parametrize("make", AEC_MAKERS)
 @pytest.mark.parametrize(
-    ("rules", "truncated"), [(SHORT, True), (Rules.preset("tiny"), False), (replace(SHORT, scoring="cards", target=50, max_deals=2), True)]
+    ("rules", "truncated"),
+    [(SHORT, True), (Rules.preset("tiny"), False), (replace(SHORT, scoring="cards", target=50, max_deals=2), True)],
 )
 def test_the_cap_truncates_and_the_rules_terminate(rules: Rules, truncated: bool, make: Callable[..., AECEnv]) -> None:
     env = started(make, rules)
@@ -366,7 +369,13 @@ def test_access_before_reset_gives_pettingzoos_errors() -> None:
     for name in ("agents", "num_agents", "agent_selection", "rewards", "terminations", "truncations", "infos"):
         with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
             getattr(env, name)
-    calls: list[Callable[[], Any]] = [lambda: env.step(0), lambda: env.observe("player_0"), env.state, env.render, env.agent_iter]
+    calls: list[Callable[[], Any]] = [
+        lambda: env.step(0),
+        lambda: env.observe("player_0"),
+        env.state,
+        env.render,
+        env.agent_iter,
+    ]
     for call in calls:
         with pytest.raises(AssertionError, match="reset"):
             call()
@@ -381,12 +390,19 @@ def test_unknown_agent_is_refused() -> None:
 
 
 DECK = "7c 8c 9c Tc Jc Qc Kc Ac 7d 8d 9d Td Jd Qd Kd Ad 7h 8h 9h Th Jh Qh Kh Ah 7s 8s 9s Ts Js Qs Ks As"
-HANDS_OF_DEALER_2 = ["8c Qc 8d Qd 8h Qh 8s Qs", "9c Kc 9d Kd 9h Kh 9s Ks", "Tc Ac Td Ad Th Ah Ts As", "7c Jc 7d Jd 7h Jh 7s Js"]
+HANDS_OF_DEALER_2 = [
+    "8c Qc 8d Qd 8h Qh 8s Qs",
+    "9c Kc 9d Kd 9h Kh 9s Ks",
+    "Tc Ac Td Ad Th Ah Ts As",
+    "7c Jc 7d Jd 7h Jh 7s Js",
+]
 
 
 @pytest.mark.parametrize("make", AEC_MAKERS)
 @pytest.mark.parametrize(
-    "deck", [DECK, DECK.split(), [parse_action(card) for card in DECK.split()], [DECK]], ids=["text", "texts", "ids", "list"]
+    "deck",
+    [DECK, DECK.split(), [parse_action(card) for card in DECK.split()], [DECK]],
+    ids=["text", "texts", "ids", "list"],
 )
 def test_deck_and_dealer_are_as_asked_for(deck: Any, make: Callable[..., AECEnv]) -> None:
     env = make()
@@ -536,7 +552,9 @@ def test_parallel_env_plays_through(rules: Rules) -> None:
     while env.agents:
         masks = {agent: seen["action_mask"] for agent, seen in observations.items()}
         assert [agent for agent, mask in masks.items() if mask.any()] == [f"player_{game_of(env).turn}"]
-        actions = {agent: rng.choice(np.flatnonzero(mask).tolist()) if mask.any() else PICKUP for agent, mask in masks.items()}
+        actions = {
+            agent: rng.choice(np.flatnonzero(mask).tolist()) if mask.any() else PICKUP for agent, mask in masks.items()
+        }
         observations, rewards, terminations, truncations, _ = env.step(actions)
         for agent, reward in rewards.items():
             returns[agent] += reward
@@ -552,7 +570,11 @@ def test_parallel_env_plays_through(rules: Rules) -> None:
 def recorded_deals() -> list[Any]:
     """Every recorded deal, named by its file and line."""
     texts = {path.stem: path.read_text(encoding="ascii").splitlines() for path in sorted(DATA.glob("*.jsonl"))}
-    return [pytest.param(json.loads(line), id=f"{name}-{n}") for name, lines in texts.items() for n, line in enumerate(lines, 1)]
+    return [
+        pytest.param(json.loads(line), id=f"{name}-{n}")
+        for name, lines in texts.items()
+        for n, line in enumerate(lines, 1)
+    ]
 
 
 def test_recorded_deals_are_all_there() -> None:

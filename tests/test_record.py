@@ -14,7 +14,11 @@ from rs_env.game import Game
 from rs_env.record import read_records, replay, write_records
 from rs_env.rules import Rules
 
-PRESETS = [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules() if rules.num_players in (2, 4, 5)]
+PRESETS = [
+    pytest.param(rules, id=f"{name}-{rules.num_players}")
+    for name, rules in preset_rules()
+    if rules.num_players in (2, 4, 5)
+]
 
 SHORT_MATCH = Rules(num_players=2, suits=1, ranks=3, scoring="cards", target=3)
 SILENT = Rules.preset("silent", max_actions=200)

@@ -51,17 +51,25 @@ RARE_EVENTS = (
 )
 
 
-@pytest.mark.parametrize("rules", [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules()])
+@pytest.mark.parametrize(
+    "rules", [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules()]
+)
 def test_engine_agrees_on_presets(rules: Rules) -> None:
     compare_game(rules, 0, "any", Counter(), most_actions=400)  # random matches of many players are long
 
 
 @pytest.mark.parametrize("num_players", [4, 6, 7, 8])
 def test_engine_adds_up_places_exactly(num_players: int) -> None:
-    # Places are worth thirds, fifths and so on. Added up in floating point in another order these give another total, so that
-    # a match at its target would go on, or equal totals would not share the reward.
+    # Places are worth thirds, fifths and so on. Added up in floating point in another order these give another total,
+    # so that a match at its target would go on, or equal totals would not share the reward.
     events: Counter[str] = Counter()
-    rules: dict[str, Any] = {"scoring": "places", "play_on": True, "going_out": "immediate", "hand_size": 2, "max_actions": 10}
+    rules: dict[str, Any] = {
+        "scoring": "places",
+        "play_on": True,
+        "going_out": "immediate",
+        "hand_size": 2,
+        "max_actions": 10,
+    }
     for seed in range(150):
         target = (1, 1.5, 2, 3)[seed % 4]
         compare_game(Rules(num_players=num_players, target=target, max_deals=6, **rules), seed, "any", events)
@@ -116,7 +124,9 @@ def compare_game(rules: Rules, seed: int, style: str, events: Counter[str], most
     rng = random.Random(f"actions {seed}")
     game = Game(rules, seed=seed)
     # Should only the reference deal again, then any deck will do for the difference to show.
-    reference = ReferenceGame(rules, [], game.dealer, more_decks=lambda deal: game.decks[min(deal, len(game.decks) - 1)])
+    reference = ReferenceGame(
+        rules, [], game.dealer, more_decks=lambda deal: game.decks[min(deal, len(game.decks) - 1)]
+    )
     played: list[str] = []
     check_same(game, reference, True, played)
     events["uneven deal"] += len(set(map(len, game.hands))) > 1
@@ -135,7 +145,8 @@ def compare_game(rules: Rules, seed: int, style: str, events: Counter[str], most
 
 
 def play_both(game: Game, reference: ReferenceGame, action: int) -> bool:
-    """Play on both sides and say whether a silent play was noticed, which the engine draws and the reference is told."""
+    """Play on both sides and say whether a silent play was noticed, which the engine draws and the reference is
+    told."""
     seat, deals_done = reference.turn, game.deals_done
     silent = reference.is_silent(action)
     game.play(action)
@@ -215,7 +226,9 @@ def _when_broken(before: Before, action: int, noticed: bool, reference: Referenc
     return {
         "leaver took back": leavers > 0,
         "several leavers took back": leavers > 1,
-        "void took what a leaver left": not noticed and reference.rules.broken_exit == "void" and 0 < leavers < len(before.trick),
+        "void took what a leaver left": not noticed
+        and reference.rules.broken_exit == "void"
+        and 0 < leavers < len(before.trick),
         "last card of one who is out was picked up": any(seat in before.out for seat, _ in before.trick),
         "silent play noticed": noticed,
         "silent play noticed, with a leaver in the trick": noticed and leavers > 0,
@@ -240,7 +253,9 @@ def _when_laid(before: Before, card: int, silent: bool, reference: ReferenceGame
         "last card played silently was not noticed": silent and last_card,
         "ruff": off_suit_trump and rules.trump_play == "ruff",
         "anytime trump": off_suit_trump and rules.trump_play == "anytime",
-        "trick won by a trump of another suit": completed and before.led_suit != before.trump and before.trump in trumped,
+        "trick won by a trump of another suit": completed
+        and before.led_suit != before.trump
+        and before.trump in trumped,
         "barred lead": any(suit_of(other) == before.barred for other in before.hand),
         "trick won by one who is out": completed and not deal_over and reference.events[-1].seat in reference.out,
         "play went on with a mid-trick exit": immediate and last_card and not full and not deal_over,

@@ -137,7 +137,12 @@ DEFAULTS: dict[str, Any] = {
 )
 def test_preset(name: str, changed: dict[str, Any]) -> None:
     assert Rules.preset(name).to_dict() == {**DEFAULTS, **changed}
-    assert Rules.preset(name, max_actions=9, max_deals=4).to_dict() == {**DEFAULTS, **changed, "max_actions": 9, "max_deals": 4}
+    assert Rules.preset(name, max_actions=9, max_deals=4).to_dict() == {
+        **DEFAULTS,
+        **changed,
+        "max_actions": 9,
+        "max_deals": 4,
+    }
 
 
 def test_default_rules() -> None:
@@ -195,7 +200,9 @@ WRONG: dict[str, tuple[list[Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("field", "value"), [pytest.param(f, v, id=f"{f}={v!r:.20}") for f in WRONG for v in WRONG[f][0]])
+@pytest.mark.parametrize(
+    ("field", "value"), [pytest.param(f, v, id=f"{f}={v!r:.20}") for f in WRONG for v in WRONG[f][0]]
+)
 def test_wrong_value_is_refused(field: str, value: Any) -> None:
     with pytest.raises(ValueError) as refusal:
         Rules(**{field: value})
@@ -262,7 +269,18 @@ def test_unknown_option_is_refused(unknown: Any) -> None:
 
 @pytest.mark.parametrize("unknown", ["bridge", "", None, 3, ["tiny"]])
 def test_unknown_preset_is_refused(unknown: Any) -> None:
-    presets = ["rolling_stone", "schweller", "penalty", "face_value", "parlett", "places", "trump", "silent", "historic", "tiny"]
+    presets = [
+        "rolling_stone",
+        "schweller",
+        "penalty",
+        "face_value",
+        "parlett",
+        "places",
+        "trump",
+        "silent",
+        "historic",
+        "tiny",
+    ]
     with pytest.raises(ValueError) as refusal:
         Rules.preset(unknown)
     assert_names(refusal.value, "preset", unknown, list(map(repr, presets)))
@@ -319,5 +337,7 @@ def test_numpy_values_become_plain_ones() -> None:
         "max_actions": np.int16(99),
     }
     rules = Rules(**values)
-    assert rules == Rules(num_players=5, suits=3, ranks=9, play_on=True, silent_catch=0.25, scoring="cards", target=30, max_actions=99)
+    assert rules == Rules(
+        num_players=5, suits=3, ranks=9, play_on=True, silent_catch=0.25, scoring="cards", target=30, max_actions=99
+    )
     assert {type(value) for value in rules.to_dict().values()} == {int, float, bool, str, type(None)}

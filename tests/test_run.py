@@ -277,7 +277,9 @@ def test_a_step_size_that_diverges_really_does(tmp_path: Path) -> None:
 
 def test_what_will_fail_at_the_end_fails_before_training(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="sees all hands"):
-        Run(replace(CONFIG_OF_TESTS, evaluation=replace(CONFIG_OF_TESTS.evaluation, opponents=("sees_all",))), tmp_path).train(quiet())
+        Run(
+            replace(CONFIG_OF_TESTS, evaluation=replace(CONFIG_OF_TESTS.evaluation, opponents=("sees_all",))), tmp_path
+        ).train(quiet())
     assert not (tmp_path / METRICS).exists()
     for temperature in (1e-320, 1e-9, -1.0, float("nan")):
         with pytest.raises(ValueError, match="temperature"):
@@ -367,7 +369,12 @@ def test_a_run_against_a_frozen_agent_can_be_resumed_from_the_moment_it_begins(t
 
 def error_of(*arguments: object) -> str:
     result = subprocess.run(
-        [sys.executable, "train.py", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "train.py", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert result.returncode == 2, result.stderr
     assert "Traceback" not in result.stderr
@@ -379,7 +386,9 @@ def test_what_cannot_be_written_to_is_told_in_one_line(tmp_path: Path) -> None:
     assert error_of("--smoke", "--run", tmp_path / "file").startswith("error: ")
     assert error_of("--smoke", "--run", tmp_path / "file" / "below").startswith("error: ")
     assert "must name a folder" in error_of("--smoke", "--run", "")
-    assert "memory" in error_of("--smoke", "--run", tmp_path / "large", "--ppo.num-envs", 2**31 - 1, "--ppo.steps", 4096)
+    assert "memory" in error_of(
+        "--smoke", "--run", tmp_path / "large", "--ppo.num-envs", 2**31 - 1, "--ppo.steps", 4096
+    )
     (tmp_path / "config.toml").write_bytes(b"seed = 1\n\xff\xfe")
     assert "config.toml" in error_of("--config", tmp_path / "config.toml")
 

@@ -1,7 +1,7 @@
 """The rules by example, in card text small enough to check by hand, in the order of the rules page.
 
-``play(rules, "Kc Kd / Ac / Ad", "Kc Ac")``: the hands of seats 0, 1, 2 are parted by slashes, and seat 0 leads unless another
-seat is named. A bar in the moves says that the trick is over.
+``play(rules, "Kc Kd / Ac / Ad", "Kc Ac")``: the hands of seats 0, 1, 2 are parted by slashes, and seat 0 leads unless
+another seat is named. A bar in the moves says that the trick is over.
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def test_other_suit_bars_the_suit_of_a_broken_trick_for_one_lead() -> None:
     assert legal(game) == "Ac Qd"
 
 
-@pytest.mark.parametrize(("hands", "winner"), [("Ac Qd / Qc Kd / Kc Ad", 0), ("Kc Qd / Ac Kd / Qc Ad", 1), ("Qc Qd / Kc Kd / Ac Ad", 2)])
+@pytest.mark.parametrize(
+    ("hands", "winner"), [("Ac Qd / Qc Kd / Kc Ad", 0), ("Kc Qd / Ac Kd / Qc Ad", 1), ("Qc Qd / Kc Kd / Ac Ad", 2)]
+)
 def test_highest_card_of_the_led_suit_wins_and_leads(hands: str, winner: int) -> None:
     clubs = [hand.split()[0] for hand in hands.split("/")]
     game = play(table(3, 2, 3), hands, " ".join(clubs) + " |")
@@ -164,7 +166,9 @@ def test_leaver_of_a_broken_trick_is_back_in_the_game(broken_exit: str, hands: s
     assert game.turn == 2  # also where no card came to that seat
 
 
-@pytest.mark.parametrize(("broken_exit", "hands"), [("leaver", "Qd / Qc Kc / Ac / Kd / Ad"), ("void", "Qd / Kc / Ac / Qc Kd / Ad")])
+@pytest.mark.parametrize(
+    ("broken_exit", "hands"), [("leaver", "Qd / Qc Kc / Ac / Kd / Ad"), ("void", "Qd / Kc / Ac / Qc Kd / Ad")]
+)
 def test_several_leavers_of_a_broken_trick(broken_exit: str, hands: str) -> None:
     game = play(table(5, 2, 3, broken_exit=broken_exit), "Qc Qd / Kc / Ac / Kd / Ad", "Qc Kc Ac pickup |")
     assert shown(game.hands) == hands
@@ -390,7 +394,9 @@ def test_truncated_deal_is_scored_and_does_not_end_the_match() -> None:
 
 def test_knowledge_dead_cards_and_trump_start_afresh_with_each_deal() -> None:
     decks = [deck_of("Qc Kd / Kc Ac / Qd Ad"), deck_of("Qd Kc / Kd Ad / Qc Ac", 1)]
-    rules = table(3, 2, 3, trump="last_dealt", scoring="cards", target=99, max_actions=7, lead_after_pickup="other_suit")
+    rules = table(
+        3, 2, 3, trump="last_dealt", scoring="cards", target=99, max_actions=7, lead_after_pickup="other_suit"
+    )
     game = go(Game(rules, deck=decks, dealer=2), "Qc Kc Qd | Ad Kd pickup |")
     assert (game.trump, shown(game.known)) == (1, "Kd / - / Ad")
     assert (game.excluded, cards_text(game.dead), game.barred_suit) == ([[], [1], [0]], "Qc Kc Qd", 1)

@@ -1,4 +1,5 @@
-"""Players by rule and by search: legal, reproducible, blind to hidden cards; utilities; obvious wins; endgames against a slow search."""
+"""Players by rule and by search: legal, reproducible, blind to hidden cards; utilities; obvious wins; endgames against
+a slow search."""
 
 from __future__ import annotations
 
@@ -189,7 +190,9 @@ def test_wins_at_once_are_taken(case: str, name: str, scoring: str) -> None:
 
 
 @pytest.mark.parametrize("scoring", SCORING)
-@pytest.mark.parametrize("name", ["pimc:worlds=8", "pimc:worlds=8,endgame=0", "expert:worlds=8", "ismcts:iterations=100"])
+@pytest.mark.parametrize(
+    "name", ["pimc:worlds=8", "pimc:worlds=8,endgame=0", "expert:worlds=8", "ismcts:iterations=100"]
+)
 def test_what_loses_at_once_is_left(name: str, scoring: str) -> None:
     # Both have followed clubs; seat 1 leads its diamond. Qd leaves it the lead and so the game, Ad takes both.
     game = played(Rules(**_TWO_SUITS, scoring=scoring), "Kc Ac Qd Qc Ad Kd", 1, "Kc Ac Kd")
@@ -215,7 +218,11 @@ def wins_at_once() -> tuple[list[Game], list[list[int]]]:
     for seed in range(250):
         variant = rng.choice(({"trump": "clubs"}, {"trump": "last_dealt"}, {"silent_catch": 0.0}))
         rules = Rules(
-            num_players=rng.randint(2, 4), ranks=4, hand_size=3, going_out=rng.choice(("immediate", "completed_trick")), **variant
+            num_players=rng.randint(2, 4),
+            ranks=4,
+            hand_size=3,
+            going_out=rng.choice(("immediate", "completed_trick")),
+            **variant,
         )
         game = Game(rules, seed=seed)
         while not game.is_over:
@@ -357,7 +364,8 @@ class TooLargeError(Exception):
 
 
 def forcing(game: Game, plies: int, budget: list[int]) -> set[int]:
-    """Seats that can make themselves the first out within so many actions; takes each position below from the budget."""
+    """Seats that can make themselves the first out within so many actions; takes each position below from the
+    budget."""
     if game.out or game.is_over or plies == 0:
         return set(game.out[:1])
     after_each = []
@@ -366,12 +374,18 @@ def forcing(game: Game, plies: int, budget: list[int]) -> set[int]:
         if budget[0] < 0:
             raise TooLargeError
         after_each.append(forcing(after(game, action), plies - 1, budget))
-    return {seat for seats in after_each for seat in seats if seat == game.turn or all(seat in others for others in after_each)}
+    return {
+        seat
+        for seats in after_each
+        for seat in seats
+        if seat == game.turn or all(seat in others for others in after_each)
+    }
 
 
 @cache
 def endgames() -> list[tuple[Game, set[int], int]]:
-    """Late positions of random games without silent plays, who can force a win, and how many positions there are to come."""
+    """Late positions of random games without silent plays, who can force a win, and how many positions there are to
+    come."""
     rng = random.Random(9)
     found = []
     for seed in range(400):
@@ -466,7 +480,8 @@ def test_wrong_options_are_refused_with_what_is_allowed(text: str, said: str) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["pimc:worlds=1,cap=0,noise=1", "expert:worlds=1,endgame=0", "ismcts:iterations=1,cap=0", "heuristic:void=1e6"]
+    "text",
+    ["pimc:worlds=1,cap=0,noise=1", "expert:worlds=1,endgame=0", "ismcts:iterations=1,cap=0", "heuristic:void=1e6"],
 )
 def test_least_and_most_are_allowed(text: str) -> None:
     games = turns(Rules())
@@ -493,5 +508,7 @@ def test_search_beats_random_players(name: str) -> None:
 
 
 def test_who_sees_all_hands_beats_who_does_not() -> None:
-    result = duel("sees_all:samples=8", "expert:worlds=4", Rules.preset("schweller", num_players=3), deals=100, fair=False)
+    result = duel(
+        "sees_all:samples=8", "expert:worlds=4", Rules.preset("schweller", num_players=3), deals=100, fair=False
+    )
     assert result.win_share - result.interval > result.parity

@@ -1,4 +1,5 @@
-"""Spaces and forms of observations: scaled, flat, masks of waiting seats, sampling by masks; names and options of the constructors."""
+"""Spaces and forms of observations: scaled, flat, masks of waiting seats, sampling by masks; names and options of the
+constructors."""
 
 from __future__ import annotations
 
@@ -209,7 +210,8 @@ def test_flat_observations_are_the_vectors_with_masks_in_the_infos(dtype: str, m
 
 
 @pytest.mark.parametrize(
-    "options", [{"flat": True}, {"mark_waiting": True}, {"flat": True, "mark_waiting": True, "observation_dtype": "float32"}]
+    "options",
+    [{"flat": True}, {"mark_waiting": True}, {"flat": True, "mark_waiting": True, "observation_dtype": "float32"}],
 )
 def test_pettingzoos_tests_pass_in_every_form(options: dict[str, Any]) -> None:
     def seeded(make: Callable[..., Any]) -> Any:
@@ -238,7 +240,9 @@ def test_no_mask_is_all_zero_where_waiting_seats_are_marked() -> None:
             else:
                 assert np.array_equal(mask, pickup_only)
             assert np.array_equal(infos[agent]["action_mask"], mask)
-        actions = {agent: rng.choice(np.flatnonzero(observations[agent]["action_mask"]).tolist()) for agent in env.agents}
+        actions = {
+            agent: rng.choice(np.flatnonzero(observations[agent]["action_mask"]).tolist()) for agent in env.agents
+        }
         played = sum(map(len, game.history))
         observations, _, _, _, infos = env.step(actions)
         assert sum(map(len, game.history)) == played + 1
@@ -265,7 +269,9 @@ def test_unknown_keywords_are_type_errors_in_pythons_words(name: str) -> None:
     assert all(option in str(refusal.value) for option in OPTIONS)
 
 
-@pytest.mark.parametrize("make", [gymnasium.make, lambda *a, **k: gymnasium.make_vec(*a, vectorization_mode="vector_entry_point", **k)])
+@pytest.mark.parametrize(
+    "make", [gymnasium.make, lambda *a, **k: gymnasium.make_vec(*a, vectorization_mode="vector_entry_point", **k)]
+)
 def test_gymnasium_passes_the_type_error_on(make: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'frameskip'"):
         make("rs_env/RollingStone-v0", frameskip=1)
@@ -329,7 +335,12 @@ def signatures() -> int:
     """How many specialisations of the batched environments' kernels have been compiled."""
     from rs_env import batch_kernels, single_vector
 
-    kernels = [value for module in (batch_kernels, single_vector) for value in vars(module).values() if hasattr(value, "signatures")]
+    kernels = [
+        value
+        for module in (batch_kernels, single_vector)
+        for value in vars(module).values()
+        if hasattr(value, "signatures")
+    ]
     return sum(len(kernel.signatures) for kernel in kernels)
 
 

@@ -1,4 +1,5 @@
-"""`rs_env.testing.check_agent` finds each fault by name; agents in processes of their own play as they do here and see nothing more."""
+"""`rs_env.testing.check_agent` finds each fault by name; agents in processes of their own play as they do here and see
+nothing more."""
 
 from __future__ import annotations
 
@@ -48,7 +49,10 @@ class Model:
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         seeds = np.full(len(views), self.seed, np.uint64) if seeds is None else seeds
         choices = [members(view["legal"]) for view in views]
-        return np.array([c[int(view_key(v, s) % np.uint64(len(c)))] for c, v, s in zip(choices, views, seeds, strict=True)], np.int64)
+        return np.array(
+            [c[int(view_key(v, s) % np.uint64(len(c)))] for c, v, s in zip(choices, views, seeds, strict=True)],
+            np.int64,
+        )
 
 
 class Lucky(Model):
@@ -100,7 +104,9 @@ def test_all_baselines_are_checked() -> None:
     assert {name.partition(":")[0] for name in QUICK} == set(AGENTS) - {"sees_all"}
 
 
-@pytest.mark.parametrize("rules", [pytest.param(rules, id=name) for name, rules in preset_rules() if len(rules.deck) > rules.num_players])
+@pytest.mark.parametrize(
+    "rules", [pytest.param(rules, id=name) for name, rules in preset_rules() if len(rules.deck) > rules.num_players]
+)
 def test_a_faultless_agent_passes_with_any_rules(rules: Rules) -> None:
     check_agent(Model(), rules, positions=10)
 
@@ -149,7 +155,9 @@ class Searching(Model):
     def search(self) -> None:
         found = []
         for holder in gc.get_objects():  # asked for exact types: others may do anything when they are asked
-            content = holder.values() if type(holder) is dict else holder if type(holder) in (list, tuple) else (holder,)
+            content = (
+                holder.values() if type(holder) is dict else holder if type(holder) in (list, tuple) else (holder,)
+            )
             found += [o for o in list(content) if type(o) is np.ndarray and o.dtype == STATE and o.size]
         frame = sys._getframe(2)
         while frame is not None:
@@ -260,7 +268,9 @@ def test_an_isolated_agent_plays_as_it_does_here(closing: Any) -> None:
 
 
 @pytest.mark.parametrize("ask_it", PLACES)
-def test_a_search_for_states_finds_them_here_and_nothing_in_a_process_of_its_own(ask_it: Callable[[Any], None], closing: Any) -> None:
+def test_a_search_for_states_finds_them_here_and_nothing_in_a_process_of_its_own(
+    ask_it: Callable[[Any], None], closing: Any
+) -> None:
     with pytest.raises(ValueError, match="found states"):
         ask_it(Searching())
     ask_it(closing(Searching()))

@@ -75,7 +75,9 @@ print(numba.threading_layer(), all(np.array_equal(a.states, b.states) for a, b i
 def test_batches_may_be_stepped_from_two_python_threads(layer: str) -> None:
     """Numba's simplest layer, which needs no OpenMP, ends the process where two threads run parallel loops at once."""
     variables = {**os.environ, "NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"}
-    done = subprocess.run([sys.executable, "-c", TWO_PYTHON_THREADS], cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_PYTHON_THREADS], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     used, equal = done.stdout.split()
     assert used == layer or layer == "default"

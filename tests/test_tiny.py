@@ -1,4 +1,5 @@
-"""Every position of the `tiny` preset (two players, Q K A of two suits, immediate exit), against a second model of that game."""
+"""Every position of the `tiny` preset (two players, Q K A of two suits, immediate exit), against a second model of that
+game."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ CARDS = ("Qc", "Kc", "Ac", "Qd", "Kd", "Ad")
 
 
 class Position(NamedTuple):
-    """hands: cards of both seats. table: cards played to the trick, in order. turn: seat to act, None at the end; winner."""
+    """hands: cards of both seats. table: cards played to the trick, in order. turn: seat to act, None at the end;
+    winner."""
 
     hands: tuple[frozenset[str], frozenset[str]]
     table: tuple[str, ...]
@@ -93,7 +95,9 @@ def deal(first: tuple[str, ...], dealer: int) -> Game:
 DEALS = [(first, dealer) for dealer in (0, 1) for first in combinations(CARDS, 3)]
 
 
-@pytest.mark.parametrize(("first", "dealer"), DEALS, ids=lambda value: "".join(map(str, value)) if isinstance(value, tuple) else value)
+@pytest.mark.parametrize(
+    ("first", "dealer"), DEALS, ids=lambda value: "".join(map(str, value)) if isinstance(value, tuple) else value
+)
 def test_engine_and_model_reach_the_same_positions(first: tuple[str, ...], dealer: int) -> None:
     game = deal(first, dealer)
     leader, rest = frozenset(first), frozenset(CARDS) - set(first)
@@ -119,7 +123,12 @@ def test_seats_are_alike() -> None:
     """Dealing from the other side swaps the seats and changes nothing else."""
     first = ("Qc", "Ac", "Kd")
     swapped = {
-        Position((p.hands[1], p.hands[0]), p.table, None if p.turn is None else 1 - p.turn, None if p.winner is None else 1 - p.winner)
+        Position(
+            (p.hands[1], p.hands[0]),
+            p.table,
+            None if p.turn is None else 1 - p.turn,
+            None if p.winner is None else 1 - p.winner,
+        )
         for p in engine_positions(deal(first, 0))
     }
     assert swapped == engine_positions(deal(first, 1))

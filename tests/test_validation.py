@@ -1,4 +1,5 @@
-"""States are checked before compiled code plays on from them: none that play leads to is refused, none that is wrong is taken."""
+"""States are checked before compiled code plays on from them: none that play leads to is refused, none that is wrong is
+taken."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ from rs_env.packing import unpack
 
 PRESETS = [pytest.param(Rules.preset(name), id=name) for name in dict(preset_rules())]
 # So short that many episodes end, by the rules and by the cap.
-SHORT_CASES = [pytest.param(replace(rules, max_actions=20), id=f"{name}-{rules.num_players}") for name, rules in preset_rules()]
+SHORT_CASES = [
+    pytest.param(replace(rules, max_actions=20), id=f"{name}-{rules.num_players}") for name, rules in preset_rules()
+]
 SHORT_PRESETS = [pytest.param(Rules.preset(name, max_actions=20), id=name) for name in dict(preset_rules())]
 
 
@@ -93,7 +95,10 @@ def test_batch_equals_single_games(rules: Rules) -> None:
             assert_result(batch, i, single.play(actions[i]))
         aec.step(int(actions[0]))
         assert np.array_equal(np.array(list(aec.rewards.values()), np.float32), batch.rewards[0])
-        assert (set(aec.terminations.values()), set(aec.truncations.values())) == ({batch.terminated[0]}, {batch.truncated[0]})
+        assert (set(aec.terminations.values()), set(aec.truncations.values())) == (
+            {batch.terminated[0]},
+            {batch.truncated[0]},
+        )
         if batch.terminated[0] or batch.truncated[0]:
             aec.reset()
 
@@ -155,7 +160,9 @@ def test_skip_forced_is_to_play_forced_turns_oneself(rules: Rules) -> None:
             assert_result(batch, i, game)
             assert_shows(batch, i, single.game)
             assert game.is_over or batch.action_mask[i].sum() >= 2
-    assert skipped or len(rules.deck) == rules.num_players  # of one card each there is nothing to choose and little to skip
+    assert (
+        skipped or len(rules.deck) == rules.num_players
+    )  # of one card each there is nothing to choose and little to skip
 
 
 @pytest.mark.parametrize(
@@ -251,7 +258,13 @@ def test_without_out_the_buffers_are_used_again() -> None:
 @pytest.mark.parametrize("name", [field.name for field in fields(Batch)])
 @pytest.mark.parametrize(
     "spoil",
-    [lambda a: a[:-1].copy(), lambda a: a.astype(np.float64), lambda a: np.repeat(a, 2, axis=0)[::2], lambda _: None, lambda a: a.tolist()],
+    [
+        lambda a: a[:-1].copy(),
+        lambda a: a.astype(np.float64),
+        lambda a: np.repeat(a, 2, axis=0)[::2],
+        lambda _: None,
+        lambda a: a.tolist(),
+    ],
     ids=["short", "float64", "not contiguous", "missing", "list"],
 )
 def test_wrong_out_is_refused_and_changes_nothing(spoil: Callable[[Any], Any], name: str, packed: bool) -> None:
@@ -441,7 +454,14 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "out",
-    [np.zeros(3, np.int64), np.zeros(4), np.zeros((4, 1), np.int64), [0] * 4, np.zeros(8, np.int64)[::2], read_only(np.zeros(4, np.int64))],
+    [
+        np.zeros(3, np.int64),
+        np.zeros(4),
+        np.zeros((4, 1), np.int64),
+        [0] * 4,
+        np.zeros(8, np.int64)[::2],
+        read_only(np.zeros(4, np.int64)),
+    ],
     ids=["short", "float", "matrix", "list", "strided", "read-only"],
 )
 def test_wrong_out_of_random_actions_is_refused(out: np.ndarray) -> None:
@@ -459,7 +479,9 @@ def test_wrong_numbers_are_refused(name: str, value: Any) -> None:
         SelfPlayVectorEnv(**{"num_envs": 2, name: value})
 
 
-@pytest.mark.parametrize(("options", "named"), [({"rules": "whist"}, "whist"), ({"seed": -1}, "seed"), ({"seed": 1.5}, "seed")])
+@pytest.mark.parametrize(
+    ("options", "named"), [({"rules": "whist"}, "whist"), ({"seed": -1}, "seed"), ({"seed": 1.5}, "seed")]
+)
 def test_wrong_rules_and_seeds_are_refused(options: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         SelfPlayVectorEnv(2, **options)

@@ -1,4 +1,6 @@
-"""AgileRL's IPPO trains on flat parallel environments, one network for all seats, in which an illegal move would be an error."""
+"""AgileRL's IPPO trains on flat parallel environments, one network for all seats, in which an illegal move would be an
+error.
+"""
 
 from collections import defaultdict
 from importlib.metadata import version
@@ -17,7 +19,9 @@ STEPS, GAMES = 4096, 20
 
 
 class MaskedIPPO(IPPO):
-    """IPPO that takes masks as arrays; that of AgileRL 2.58 fails on them, since it looks for None among them with `in`."""
+    """IPPO that takes masks as arrays; that of AgileRL 2.58 fails on them, since it looks for None among them with
+    `in`.
+    """
 
     def extract_action_masks(self, infos):
         """The masks of each group of agents, a tensor (agents, ...)."""
@@ -39,7 +43,9 @@ def play(env: ParallelEnv, learner: IPPO, games: int) -> list[int]:
         observations, infos = env.reset(seed=game)
         while env.agents:
             actions = learner.get_action(observations, infos)[0]
-            observations, rewards, _, _, infos = env.step({agent: int(np.squeeze(action)) for agent, action in actions.items()})
+            observations, rewards, _, _, infos = env.step(
+                {agent: int(np.squeeze(action)) for agent, action in actions.items()}
+            )
         won = {agent: wins + int(rewards[agent]) for agent, wins in won.items()}
     return list(won.values())
 
@@ -50,7 +56,10 @@ def main() -> None:
     torch.manual_seed(1)
     torch.set_num_threads(1)  # small networks: more threads only wait for one another
     env = make_env()
-    spaces = [env.observation_space(agent) for agent in env.possible_agents], [env.action_space(agent) for agent in env.possible_agents]
+    spaces = (
+        [env.observation_space(agent) for agent in env.possible_agents],
+        [env.action_space(agent) for agent in env.possible_agents],
+    )
     learner = MaskedIPPO(*spaces, agent_ids=env.possible_agents, learn_step=512, batch_size=256)
     envs = AsyncPettingZooVecEnv([make_env] * 2)
     (learner,), _ = train_multi_agent_on_policy(

@@ -40,7 +40,9 @@ VECTOR: dict[str, Callable[[gymnasium.vector.VectorEnv], gymnasium.vector.Vector
 
 
 def play(env: gymnasium.Env) -> int:
-    """Play some games by the masks; the number of steps. Each observation must be in the space that the wrapper names."""
+    """Play some games by the masks; the number of steps. Each observation must be in the space that the wrapper
+    names.
+    """
     steps = 0
     env.action_space.seed(1)
     for game in range(GAMES):
@@ -56,7 +58,9 @@ def play(env: gymnasium.Env) -> int:
 
 
 def play_batch(envs: gymnasium.vector.VectorEnv) -> int:
-    """The same with a batch; the number of games that ended. In the step after the end of a game its row starts the next one."""
+    """The same with a batch; the number of games that ended. In the step after the end of a game its row starts the
+    next one.
+    """
     _, infos = envs.reset(seed=0)
     envs.action_space.seed(1)
     games = 0

@@ -50,7 +50,9 @@ def play(env: Environment, agents: list) -> int:
 
 
 def environment(rules: Rules) -> Environment:
-    """With observations: the default is the information state with all moves of the deal, which is too long for a network."""
+    """With observations: the default is the information state with all moves of the deal, which is too long for a
+    network.
+    """
     game = openspiel.load_game(rules)
     return Environment(
         game,
@@ -69,7 +71,10 @@ def learners() -> None:
     agents = [dqn.DQN(seat, size, actions, **small) for seat in range(4)]
     print(f"DQN: {play(env, agents)} moves in {GAMES} games, loss {agents[0].loss:.4f}, no illegal move")
     assert np.isfinite(agents[0].loss)
-    agents = [nfsp.NFSP(seat, size, actions, reservoir_buffer_capacity=1000, anticipatory_param=0.1, **small) for seat in range(4)]
+    agents = [
+        nfsp.NFSP(seat, size, actions, reservoir_buffer_capacity=1000, anticipatory_param=0.1, **small)
+        for seat in range(4)
+    ]
     print(f"NFSP: {play(env, agents)} moves in {GAMES} games, no illegal move")
 
 

@@ -13,7 +13,11 @@ import rs_env  # noqa: F401  registers the environments
 
 STEPS, GAMES = 20_000, 400
 OPTIONS = {"observation_dtype": "float32"}
-LEARNING = OPTIONS | {"num_players": 2, "opponents": "random", "skip_forced": True}  # two equal players win half of the games each
+LEARNING = OPTIONS | {
+    "num_players": 2,
+    "opponents": "random",
+    "skip_forced": True,
+}  # two equal players win half of the games each
 
 
 class CountIllegal(BaseCallback):
@@ -26,7 +30,9 @@ class CountIllegal(BaseCallback):
         return True
 
 
-def train(learner: type[PPO] | type[MaskablePPO], steps: int, options: dict, **settings) -> tuple[PPO | MaskablePPO, int]:
+def train(
+    learner: type[PPO] | type[MaskablePPO], steps: int, options: dict, **settings
+) -> tuple[PPO | MaskablePPO, int]:
     """A model after so many steps of eight environments, and how many of its moves were illegal."""
     env = make_vec_env("rs_env/RollingStone-v0", n_envs=8, seed=1, env_kwargs=options)
     model = learner("MlpPolicy", env, n_steps=256, batch_size=256, gamma=1.0, seed=1, device="cpu", **settings)
@@ -45,8 +51,12 @@ def main() -> None:
     assert illegal == 0
 
     model, illegal = train(MaskablePPO, STEPS, LEARNING, learning_rate=1e-3)
-    share, _ = evaluate_policy(model, model.get_env(), n_eval_episodes=GAMES)  # the reward of a game is 1 for its winner
-    print(f"MaskablePPO, two players: {model.num_timesteps} steps, {illegal} illegal moves, then {share:.3f} of {GAMES} games won")
+    share, _ = evaluate_policy(
+        model, model.get_env(), n_eval_episodes=GAMES
+    )  # the reward of a game is 1 for its winner
+    print(
+        f"MaskablePPO, two players: {model.num_timesteps} steps, {illegal} illegal moves, then {share:.3f} of {GAMES} games won"
+    )
     assert illegal == 0
     assert share > 0.6
 

@@ -3,7 +3,12 @@
 from importlib.metadata import version
 
 import torch
-from tensordict.nn import InteractionType, ProbabilisticTensorDictModule, ProbabilisticTensorDictSequential, TensorDictModule
+from tensordict.nn import (
+    InteractionType,
+    ProbabilisticTensorDictModule,
+    ProbabilisticTensorDictSequential,
+    TensorDictModule,
+)
 from torchrl.data import Binary
 from torchrl.envs import ActionMask, GymEnv, PettingZooWrapper, TransformedEnv, check_env_specs
 from torchrl.envs.gym_like import default_info_dict_reader
@@ -16,7 +21,9 @@ STEPS = 500
 
 def single() -> None:
     """One learner among named opponents: TorchRL reads the mask from the info. An illegal move raises here."""
-    env = GymEnv("rs_env/RollingStone-v0", observation_dtype="float32", illegal_action="raise", categorical_action_encoding=True)
+    env = GymEnv(
+        "rs_env/RollingStone-v0", observation_dtype="float32", illegal_action="raise", categorical_action_encoding=True
+    )
     check_env_specs(GymEnv("rs_env/RollingStone-v0"))
     mask = {"action_mask": Binary(53, dtype=torch.int8)}
     env = TransformedEnv(env.set_info_dict_reader(default_info_dict_reader(["action_mask"], spec=mask)), ActionMask())
@@ -33,7 +40,11 @@ def parallel() -> None:
     steps = env.rollout(STEPS, break_when_any_done=False)
     report("PettingZooWrapper, parallel", steps, steps["next", "player", "reward"])
 
-    observation, mask, logits = ("player", "observation", "observation"), ("player", "action_mask"), ("player", "logits")
+    observation, mask, logits = (
+        ("player", "observation", "observation"),
+        ("player", "action_mask"),
+        ("player", "logits"),
+    )
     network = torch.nn.Sequential(torch.nn.LazyLinear(64), torch.nn.ReLU(), torch.nn.LazyLinear(53))
     choice = ProbabilisticTensorDictModule(
         {"logits": logits, "mask": mask},
@@ -56,7 +67,9 @@ def turns() -> None:
 
 
 def report(name: str, steps, rewards: torch.Tensor) -> None:
-    """Say how far it came. The reward of an illegal move is -1, and the rules as they are by default have no other below 0."""
+    """Say how far it came. The reward of an illegal move is -1, and the rules as they are by default have no other
+    below 0.
+    """
     games, illegal = int(steps["next", "done"].sum()), int((rewards < 0).sum())
     print(f"{name}: {len(steps)} steps, {games} games ended, {illegal} illegal moves")
     assert len(steps) == STEPS
@@ -65,7 +78,9 @@ def report(name: str, steps, rewards: torch.Tensor) -> None:
 
 
 if __name__ == "__main__":
-    print(", ".join(f"{name} {version(name)}" for name in ("torchrl", "tensordict", "pettingzoo", "gymnasium", "torch")))
+    print(
+        ", ".join(f"{name} {version(name)}" for name in ("torchrl", "tensordict", "pettingzoo", "gymnasium", "torch"))
+    )
     torch.manual_seed(1)
     single()
     parallel()

@@ -108,7 +108,9 @@ class Duel(_Common):
 
     def run(self) -> tuple[Comparison, str]:
         """Play; the result in one line."""
-        comparison = play_duel(self.agent, self.opponent, self.rule_set(), self.deals, self.seed, self.table, self.precision, self.how())
+        comparison = play_duel(
+            self.agent, self.opponent, self.rule_set(), self.deals, self.seed, self.table, self.precision, self.how()
+        )
         return comparison, str(duel_of(comparison))
 
 
@@ -137,7 +139,9 @@ class BestResponse(_Common):
         """Play; the result in words."""
         search: dict[str, Any] = {"worlds": self.worlds, "cap": self.cap, "default": self.default, "noise": self.noise}
         how, where = self.how(), (self.rule_set(), self.deals, self.seed)
-        result, comparison = play_best_response(self.agent, *where, self.responders, self.selection_deals, self.precision, how, **search)
+        result, comparison = play_best_response(
+            self.agent, *where, self.responders, self.selection_deals, self.precision, how, **search
+        )
         return comparison, str(result)
 
 

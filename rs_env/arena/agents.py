@@ -25,7 +25,9 @@ def check_fair(agents: Sequence[Any], fair: bool) -> None:
 
 
 def build_agents(agents: Sequence[Agent | str], fair: bool) -> list[Any]:
-    """The agents, those given by name made anew. Raises ValueError for unknown names, for what is no agent, and see `check_fair`."""
+    """The agents, those given by name made anew. Raises ValueError for unknown names, for what is no agent, and see
+    `check_fair`.
+    """
     built: list[Any] = [make_agent(agent) if isinstance(agent, str) else agent for agent in agents]
     check_fair(built, fair)
     return [agent if cheats(agent) else as_agent(agent, make_agent) for agent in built]

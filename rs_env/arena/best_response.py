@@ -1,14 +1,15 @@
 """What somebody wins who plays against n - 1 frozen copies of an agent and knows how it plays.
 
-Nobody wins more than 1/n against an agent that cannot be beaten. Whatever a responder wins above that is a lower bound of what
-can be won (F. Timbers et al., "Approximate Exploitability: Learning a Best Response", IJCAI 2022): there may be a better one.
+Nobody wins more than 1/n against an agent that cannot be beaten. Whatever a responder wins above that is a lower bound
+of what can be won (F. Timbers et al., "Approximate Exploitability: Learning a Best Response", IJCAI 2022): there may be
+a better one.
 
-`SearchResponder` improves on a *default* player by looking ahead: for every sampled world, a deal of the hidden cards that
-agrees with its view, it takes each legal action and plays the deal out, the frozen agent itself choosing for the other seats
-and the default player, now and then a random action, for its own, as in the rollout algorithm of G. Tesauro and G. R. Galperin
-("On-line Policy Improvement using Monte-Carlo Search", NIPS 1996). It knows how the agent plays but neither the cards nor the
-draws of those it meets: it asks copies of its own, with another seed. Worlds are sampled uniformly, not by how likely the
-agent's play so far makes them.
+`SearchResponder` improves on a *default* player by looking ahead: for every sampled world, a deal of the hidden cards
+that agrees with its view, it takes each legal action and plays the deal out, the frozen agent itself choosing for the
+other seats and the default player, now and then a random action, for its own, as in the rollout algorithm of G. Tesauro
+and G. R. Galperin ("On-line Policy Improvement using Monte-Carlo Search", NIPS 1996). It knows how the agent plays but
+neither the cards nor the draws of those it meets: it asks copies of its own, with another seed. Worlds are sampled
+uniformly, not by how likely the agent's play so far makes them.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class BestResponse:
     """What the best responder that was found wins against n - 1 of an agent: a lower bound of what can be won.
 
     duel: of that responder against the agent, on deals on which it was not chosen.
-    candidates: duels of all responders, the chosen one's first, on the deals on which it was chosen; empty where there was one.
+    candidates: duels of all responders, the chosen one's first, on the deals on which it was chosen; empty where there
+        was one.
     """
 
     duel: Duel
@@ -114,12 +116,13 @@ def best_response(
     precision: float | None = None,
     **how: Any,
 ) -> BestResponse:
-    """Play responders against n - 1 frozen copies of `agent` and report the best one's share, a lower bound of a best response's.
+    """Play responders against n - 1 frozen copies of `agent` and report the best one's share, a lower bound of a best
+    response's.
 
     worlds, cap, default, noise: of the search responder, see `SearchResponder`.
     responders: agents or names, ``"search"`` being the search responder. Of several, the one with the best share on
-        `selection_deals` deals of their own is reported, on the `deals` of `seed`: the best of many on the same deals would look
-        better than it is.
+        `selection_deals` deals of their own is reported, on the `deals` of `seed`: the best of many on the same deals
+        would look better than it is.
     deals, seed, precision, how: as in `rs_env.arena.duel`, whose table ``"one"`` is played.
     Raises ValueError, naming the argument, for what is not allowed.
     """
@@ -146,7 +149,14 @@ def play_best_response(
     players = [SearchResponder(agent, **search) if responder == SEARCH else responder for responder in responders]
     candidates: tuple[Duel, ...] = ()
     if len(players) > 1:
-        apart = (rules, selection_deals, agent_seed(check_seed(seed), "selection"), "one", None, replace(how, out=None, resume=False))
+        apart = (
+            rules,
+            selection_deals,
+            agent_seed(check_seed(seed), "selection"),
+            "one",
+            None,
+            replace(how, out=None, resume=False),
+        )
         duels = [duel_of(play_duel(player, agent, *apart)) for player in players]
         order = sorted(range(len(players)), key=lambda number: -duels[number].share)
         candidates = tuple(duels[number] for number in order)
@@ -158,18 +168,24 @@ def play_best_response(
 class SearchResponder:
     """An agent that searches for the best response to a frozen one; see the module.
 
-    agent: whom it meets on all other seats, by name or as an object. An object is copied, and ``reset`` must determine all draws
-        of the copy; what it remembers of earlier positions is not taken into account.
+    agent: whom it meets on all other seats, by name or as an object. An object is copied, and ``reset`` must determine
+        all draws of the copy; what it remembers of earlier positions is not taken into account.
     worlds: sampled hidden deals for each decision; all actions meet the same ones.
-    cap: actions after which a play-out is stopped and scored by `rs_env.baselines.search.utility`; in a match it looks at the
-        running deal only.
+    cap: actions after which a play-out is stopped and scored by `rs_env.baselines.search.utility`; in a match it looks
+        at the running deal only.
     default: who plays its own seat in play-outs; None: the frozen agent.
     noise: share of random actions there; without any, fixed strategies would go round in circles.
     Raises ValueError, naming the argument, for what is not allowed.
     """
 
     def __init__(
-        self, agent: Agent | str, *, worlds: int = 32, cap: int = 100, default: Agent | str | None = "heuristic", noise: float = 0.5
+        self,
+        agent: Agent | str,
+        *,
+        worlds: int = 32,
+        cap: int = 100,
+        default: Agent | str | None = "heuristic",
+        noise: float = 0.5,
     ) -> None:
         self._frozen = _copy(agent)
         self._default = _copy(agent if default is None else default)
@@ -183,7 +199,9 @@ class SearchResponder:
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
-        """Draw from this seed from now on; the copies in play-outs draw from seeds made of it, which no other player has."""
+        """Draw from this seed from now on; the copies in play-outs draw from seeds made of it, which no other player
+        has.
+        """
         number = check_seed(seed)
         self._seed = np.uint64(number)
         for agent, role in ((self._frozen, "frozen"), (self._default, "default")):
@@ -265,7 +283,9 @@ def _branch(views, seed, worlds, rules, beliefs, states, roots, tried, streams):
 
 @njit(cache=True, nogil=True)
 def _play_on(rules, states, waiting, taken, cap, seats, noise, streams):
-    """Play on where no agent chooses; moves the play-outs that then wait for one to the front, and returns their number."""
+    """Play on where no agent chooses; moves the play-outs that then wait for one to the front, and returns their
+    number.
+    """
     count = 0
     for j in range(waiting.shape[0]):
         k = waiting[j]

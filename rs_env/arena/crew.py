@@ -29,7 +29,9 @@ _CHUNKS_PER_PROCESS = 4  # at least, so that all have something to do to the end
 
 @dataclass(frozen=True)
 class Chunk:
-    """Games of some deals, as records and (if asked for) as lines; seconds (k,) and decisions asked (k,) of each player."""
+    """Games of some deals, as records and (if asked for) as lines; seconds (k,) and decisions asked (k,) of each
+    player.
+    """
 
     games: np.ndarray
     lines: list[str]
@@ -50,7 +52,9 @@ class Crew:
     def play(self, table: str, first: int, last: int) -> Chunk:
         """Deals `first` .. `last` - 1 at tables of this kind."""
         deals = range(first, last)
-        seating = np.concatenate([seatings(table, len(self.agents), self.rules.num_players, self.seed, deal) for deal in deals])
+        seating = np.concatenate(
+            [seatings(table, len(self.agents), self.rules.num_players, self.seed, deal) for deal in deals]
+        )
         indices = np.repeat(np.arange(first, last), len(seating) // len(deals))
         outcomes = play_games(self.rules, self.agents, seating % len(self.agents), self.seed, indices, fair=self.fair)
         games = games_of(self.rules, seating, indices, outcomes)
@@ -62,7 +66,8 @@ class Workplace:
     """Where a crew plays: a context within which `play` hands over chunks in the order of their deals.
 
     processes: how many play; with one it is this process. Others are spawned, so a script must start its work under
-    ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024, or less where some process would have none.
+    ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024, or less where some process would have
+    none.
     """
 
     def __init__(self, crew: Crew, agents: Sequence[Agent | str], processes: int, games_at_once: int | None) -> None:
@@ -129,9 +134,9 @@ class Workplace:
 def _one_thread_in_each() -> Iterator[None]:
     """Processes started within compute on one thread each, where the environment does not say otherwise.
 
-    As many threads in each as there are cores would wait for one another. Libraries of linear algebra, torch's and NumPy's among
-    them, read these variables once, when they are loaded. A new process may load them before it comes to any line of this module,
-    with its main module or the agents; so it has to be born with the variables.
+    As many threads in each as there are cores would wait for one another. Libraries of linear algebra, torch's and
+    NumPy's among them, read these variables once, when they are loaded. A new process may load them before it comes to
+    any line of this module, with its main module or the agents; so it has to be born with the variables.
     """
     added = [name for name in _THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(added, "1"))
@@ -146,7 +151,9 @@ def _check_sendable(agent: Any, processes: int) -> None:
     try:
         pickle.dumps(agent)
     except Exception as error:
-        raise ValueError(f"processes={processes} is not allowed: agent {agent.name!r} cannot be sent to a process ({error})") from None
+        raise ValueError(
+            f"processes={processes} is not allowed: agent {agent.name!r} cannot be sent to a process ({error})"
+        ) from None
 
 
 def _work(connection: Connection, arguments: tuple[Any, ...]) -> None:
@@ -168,7 +175,9 @@ def _received(connection: Connection) -> Chunk:
     try:
         result = connection.recv()
     except (EOFError, ConnectionError):
-        raise ChildProcessError("a process that was to play has ended; if it left no error above, it was killed") from None
+        raise ChildProcessError(
+            "a process that was to play has ended; if it left no error above, it was killed"
+        ) from None
     if isinstance(result, ValueError):
         raise result
     return result

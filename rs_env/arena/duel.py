@@ -19,11 +19,12 @@ DUEL_TABLES = ("one", "rest", "half")
 class Duel:
     """How `agent` did on its seats against `opponent` on all others; the same deals at all seatings.
 
-    win_share: games won / games, for each seat of the agent; a capped game is won by a player who was out before, else by nobody.
-    bounds: ends of its 95 % interval, within 0..1, from the means per deal: see `rs_env.arena.statistics.share_bounds`.
-    share, share_bounds: the same, with a game that nobody won counted as 1/n for each seat, so that equal players have 1/n.
-    interval, share_interval: how far the further end of each interval is from its share. deals: how many were played.
-    capped: share of games that were truncated. actions: mean number of actions per game. parity: 1/n.
+    win_share: games won / games, for each seat of the agent; a capped game is won by a player who was out before, else
+    by nobody. bounds: ends of its 95 % interval, within 0..1, from the means per deal: see
+    `rs_env.arena.statistics.share_bounds`. share, share_bounds: the same, with a game that nobody won counted as 1/n
+    for each seat, so that equal players have 1/n. interval, share_interval: how far the further end of each interval is
+    from its share. deals: how many were played. capped: share of games that were truncated. actions: mean number of
+    actions per game. parity: 1/n.
     place, cards, pickups, reward: means of the agent, see `Standing`. milliseconds: for each of its decisions.
     """
 
@@ -60,7 +61,11 @@ class Duel:
     def __str__(self) -> str:
         low, high = self.bounds
         n = round(1 / self.parity)
-        against = {"one": f"against {n - 1} x", "rest": f"on {n - 1} seats against", "half": "on half of the seats against"}[self.table]
+        against = {
+            "one": f"against {n - 1} x",
+            "rest": f"on {n - 1} seats against",
+            "half": "on half of the seats against",
+        }[self.table]
         return (
             f"{self.agent} {against} {self.opponent}: {self.win_share:.1%} ({low:.1%} .. {high:.1%}),"
             f" parity {self.parity:.1%}, {self.games} games, {self.capped:.1%} capped{few_deals(self.deals)}"
@@ -88,7 +93,14 @@ def duel(
 
 
 def play_duel(
-    agent: Agent | str, opponent: Agent | str, rules: Rules | str, deals: int, seed: int, table: str, precision: float | None, how: How
+    agent: Agent | str,
+    opponent: Agent | str,
+    rules: Rules | str,
+    deals: int,
+    seed: int,
+    table: str,
+    precision: float | None,
+    how: How,
 ) -> League:
     """The games of a duel, as a league of two."""
     if table not in DUEL_TABLES:

@@ -1,15 +1,15 @@
 """Exact values, best responses and NashConv for games that are small enough to enumerate, such as the `tiny` preset.
 
-`GameTree` holds every history of one deal as NumPy arrays, level by level, and every information set with perfect recall: the
-deal's dealer, the cards dealt to the seat (and the trump shown), and all that has been played. A *profile* is a float64 array
-(I, 53) with a distribution over the legal actions of each of the I information sets; since each set belongs to one seat, one
-profile says how all seats play. Sweeps over the levels then give, without sampling, the value of a profile, the best response
-of a seat to it, and
+`GameTree` holds every history of one deal as NumPy arrays, level by level, and every information set with perfect
+recall: the deal's dealer, the cards dealt to the seat (and the trump shown), and all that has been played. A *profile*
+is a float64 array (I, 53) with a distribution over the legal actions of each of the I information sets; since each set
+belongs to one seat, one profile says how all seats play. Sweeps over the levels then give, without sampling, the value
+of a profile, the best response of a seat to it, and
 
     NashConv = sum over seats of (value of the seat's best response - value of the seat),
 
-which is 0 exactly for a Nash equilibrium (M. Lanctot et al., *A Unified Game-Theoretic Approach to Multiagent Reinforcement
-Learning*, 2017).
+which is 0 exactly for a Nash equilibrium (M. Lanctot et al., *A Unified Game-Theoretic Approach to Multiagent
+Reinforcement Learning*, 2017).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _CHUNK = 65_536  # views for an agent at once
 class NashConv:
     """How far a profile is from a Nash equilibrium.
 
-    values: float64 (n,), the expected reward of each seat. best_response_values: float64 (n,), the same where that seat alone
-    changes to a best response. nash_conv: sum of the differences. exploitability: their mean.
+    values: float64 (n,), the expected reward of each seat. best_response_values: float64 (n,), the same where that seat
+    alone changes to a best response. nash_conv: sum of the differences. exploitability: their mean.
     """
 
     values: np.ndarray
@@ -66,11 +66,11 @@ class NashConv:
 class GameTree:
     """All histories of one deal, from every dealer and every deal of the cards, which are equally likely.
 
-    Nodes are numbered level by level, those of level k in ``levels[k] : levels[k + 1]``; level 0 are the deals. Arrays over the
-    N nodes: ``states`` (dtype `STATE`), ``parent`` (-1: a deal), ``action`` and ``outcome`` (what led here: the action, and 1
-    where a silent play was noticed), ``chance`` (probability of that outcome), ``root`` (the deal), ``information_set`` (-1 at
-    the end), ``rewards`` float64 (N, n). Over the I information sets: ``seat``, ``first`` (a node of it), ``legal`` bool (I, 53).
-    ``dealt`` uint64 (D, n): the cards of each seat in each of the D deals.
+    Nodes are numbered level by level, those of level k in ``levels[k] : levels[k + 1]``; level 0 are the deals. Arrays
+    over the N nodes: ``states`` (dtype `STATE`), ``parent`` (-1: a deal), ``action`` and ``outcome`` (what led here:
+    the action, and 1 where a silent play was noticed), ``chance`` (probability of that outcome), ``root`` (the deal),
+    ``information_set`` (-1 at the end), ``rewards`` float64 (N, n). Over the I information sets: ``seat``, ``first`` (a
+    node of it), ``legal`` bool (I, 53). ``dealt`` uint64 (D, n): the cards of each seat in each of the D deals.
 
     Raises ValueError for a match, and for a game with more than `max_nodes` nodes before it takes the memory for them.
     """
@@ -79,7 +79,9 @@ class GameTree:
         self.rules = as_rules(rules)
         self.max_nodes = check_whole("max_nodes", max_nodes, 1, (1 << 31) - 1)
         if self.rules.target is not None:
-            raise ValueError(f"target={self.rules.target!r} is not allowed: only single deals (target=None) can be enumerated")
+            raise ValueError(
+                f"target={self.rules.target!r} is not allowed: only single deals (target=None) can be enumerated"
+            )
         self._check_size(_count_deals(self.rules))
         levels = list(self._grow())
         self.levels = np.cumsum([0, *(len(level.states) for level in levels)])
@@ -96,7 +98,9 @@ class GameTree:
 
     def _check_size(self, nodes: int) -> None:
         if nodes > self.max_nodes:
-            raise ValueError(f"the game has more than max_nodes={self.max_nodes} histories: it is too large to enumerate")
+            raise ValueError(
+                f"the game has more than max_nodes={self.max_nodes} histories: it is too large to enumerate"
+            )
 
     def _grow(self) -> Iterator[_Level]:
         """The levels, one after the other."""
@@ -107,7 +111,8 @@ class GameTree:
         nodes = sets = 0
         while len(level.states):
             running = np.flatnonzero(level.states["status"] == RUNNING)
-            # An information set is the owner's hand at the deal and what everybody has seen since; both say whose turn it is.
+            # An information set is the owner's hand at the deal and what everybody has seen since; both say whose turn
+            # it is.
             keys = level.public * (int(hands.max()) + 1) + hands[level.root, level.states["turn"]]
             names, level.information_set[running] = np.unique(keys[running], return_inverse=True)
             level.information_set[running] += sets
@@ -143,7 +148,9 @@ class GameTree:
 
     @cached_property
     def _choice(self) -> np.ndarray:
-        """Place of the choice that led to each node in a flattened profile; what it says for the deals means nothing."""
+        """Place of the choice that led to each node in a flattened profile; what it says for the deals means
+        nothing.
+        """
         return self.information_set[self.parent] * NUM_ACTIONS + self.action
 
     def uniform(self) -> np.ndarray:
@@ -151,13 +158,17 @@ class GameTree:
         return self.legal / self.legal.sum(1, keepdims=True)
 
     def check_profile(self, profile: np.ndarray) -> np.ndarray:
-        """The profile as float64 (I, 53). Raises ValueError unless each row is a distribution over the legal actions."""
+        """The profile as float64 (I, 53). Raises ValueError unless each row is a distribution over the legal
+        actions.
+        """
         profile = np.asarray(profile, np.float64)
         if profile.shape != self.legal.shape:
             raise ValueError(f"profile: shape {profile.shape} is not allowed: it must be {self.legal.shape}")
         good = np.where(self.legal, profile >= 0, profile == 0).all(1) & (abs(profile.sum(1) - 1) <= _TOLERANCE)
         if not good.all():
-            raise ValueError(f"profile: row {good.argmin()} is not a distribution over the legal actions of its information set")
+            raise ValueError(
+                f"profile: row {good.argmin()} is not a distribution over the legal actions of its information set"
+            )
         return profile
 
     def values(self, profile: np.ndarray) -> np.ndarray:
@@ -170,7 +181,8 @@ class GameTree:
         return values[: self.levels[1]].mean(0)
 
     def best_response(self, profile: np.ndarray, seat: int) -> tuple[float, np.ndarray]:
-        """The most that a seat can get while the others play by the profile, and the profile with such a response put in.
+        """The most that a seat can get while the others play by the profile, and the profile with such a response put
+        in.
 
         Of equally good actions the lowest is taken.
         """
@@ -193,9 +205,13 @@ class GameTree:
         return float(worth[: self.levels[1]].sum()), response
 
     def _best_actions(self, nodes: np.ndarray, worth: np.ndarray, response: np.ndarray) -> np.ndarray:
-        """Write the best action of the sets that lead to these nodes of one level; whether it is the one that led to each node."""
+        """Write the best action of the sets that lead to these nodes of one level; whether it is the one that led to
+        each node.
+        """
         sets, local = np.unique(self.information_set[self.parent[nodes]], return_inverse=True)
-        totals = np.bincount(local * NUM_ACTIONS + self.action[nodes], worth, len(sets) * NUM_ACTIONS).reshape(-1, NUM_ACTIONS)
+        totals = np.bincount(local * NUM_ACTIONS + self.action[nodes], worth, len(sets) * NUM_ACTIONS).reshape(
+            -1, NUM_ACTIONS
+        )
         best = np.where(self.legal[sets], totals, -np.inf).argmax(1)
         response[sets] = 0.0
         response[sets, best] = 1.0
@@ -212,17 +228,19 @@ class GameTree:
     def profile_of(self, agents: Agent | str | Sequence[Agent | str], seeds: int = 64) -> np.ndarray:
         """The profile in which an agent plays all seats, or each of n agents the seat of its number.
 
-        An agent with a method ``policy(views) -> float64 (B, 53)`` says its distributions itself. For any other they are
-        *estimated*: the shares of each action over ``reset(seed)`` for seed 0 .. `seeds` - 1. What is computed from such a profile
-        is exact for that estimated mixture, not for the agent; with the same view at several information sets the agent is
-        taken to act there by independent draws from it.
-        Raises ValueError for agents that see hidden cards (attribute ``cheats``), and for illegal actions.
+        An agent with a method ``policy(views) -> float64 (B, 53)`` says its distributions itself. For any other they
+        are *estimated*: the shares of each action over ``reset(seed)`` for seed 0 .. `seeds` - 1. What is computed from
+        such a profile is exact for that estimated mixture, not for the agent; with the same view at several information
+        sets the agent is taken to act there by independent draws from it. Raises ValueError for agents that see hidden
+        cards (attribute ``cheats``), and for illegal actions.
         """
         check_whole("seeds", seeds, 1, (1 << 31) - 1)
         if isinstance(agents, str) or not isinstance(agents, Sequence):
             return self._profile_of_one(agents, seeds, np.arange(self.num_sets))
         if len(agents) != self.rules.num_players:
-            raise ValueError(f"agents: {len(agents)} are not allowed: there must be {self.rules.num_players}, one for each seat")
+            raise ValueError(
+                f"agents: {len(agents)} are not allowed: there must be {self.rules.num_players}, one for each seat"
+            )
         profile = np.zeros(self.legal.shape)
         for seat, agent in enumerate(agents):
             mine = np.flatnonzero(self.seat == seat)
@@ -230,7 +248,9 @@ class GameTree:
         return profile
 
     def _profile_of_one(self, agent: Agent | str, seeds: int, sets: np.ndarray) -> np.ndarray:
-        """What the agent does at some information sets; it is asked once for each view, and only where there is a choice."""
+        """What the agent does at some information sets; it is asked once for each view, and only where there is a
+        choice.
+        """
         (player,) = build_agents([agent], fair=True)
         legal = self.legal[sets]
         profile = legal.astype(np.float64)
@@ -249,8 +269,9 @@ def nash_conv(
     """The exact NashConv of a profile, of an agent that plays all seats, or of one agent for each seat.
 
     players: a profile (float64 array (I, 53), see `GameTree`), an agent or its name, or a sequence of n of them.
-    rules: what is played, or its `GameTree`, which takes the longest to make. seeds: for agents without a method ``policy``, from
-    how many seeds their mixtures are estimated, see `GameTree.profile_of`. Raises ValueError as `GameTree` and its methods do.
+    rules: what is played, or its `GameTree`, which takes the longest to make. seeds: for agents without a method
+    ``policy``, from how many seeds their mixtures are estimated, see `GameTree.profile_of`. Raises ValueError as
+    `GameTree` and its methods do.
     """
     tree = rules if isinstance(rules, GameTree) else GameTree(rules, max_nodes)
     profile = players if isinstance(players, np.ndarray) else tree.profile_of(players, seeds)
@@ -261,13 +282,15 @@ def nash_conv(
 def chance_branches(rules: Rules) -> list[tuple[float, np.ndarray]]:
     """Compiled rules under which no play depends on chance, each with its probability.
 
-    One entry, the rules themselves, unless silent plays may or may not be noticed; then the first notices none and the second
-    all of them. A play depends on chance exactly where the two lead to different states.
+    One entry, the rules themselves, unless silent plays may or may not be noticed; then the first notices none and the
+    second all of them. A play depends on chance exactly where the two lead to different states.
     """
     catch = rules.silent_catch
     if catch is None or catch in (0.0, 1.0):
         return [(1.0, compile_rules(rules))]
-    return [(p, compile_rules(dataclasses.replace(rules, silent_catch=to))) for p, to in ((1 - catch, 0.0), (catch, 1.0))]
+    return [
+        (p, compile_rules(dataclasses.replace(rules, silent_catch=to))) for p, to in ((1 - catch, 0.0), (catch, 1.0))
+    ]
 
 
 # Growing the tree
@@ -335,7 +358,9 @@ def _deals(rules: Rules) -> _Level:
         kernels.deal_deck(compiled, states, i, decks[i % len(decks)])
     shown = states["deck"][:, len(rules.deck) - 1] if rules.trump == "last_dealt" else 0
     none = np.full(len(states), -1)
-    return _Level(states, none, none, none * 0, np.ones(len(states)), np.arange(len(states)), dealers * NUM_ACTIONS + shown)
+    return _Level(
+        states, none, none, none * 0, np.ones(len(states)), np.arange(len(states)), dealers * NUM_ACTIONS + shown
+    )
 
 
 def _count_children(compiled: np.ndarray, states: np.ndarray) -> int:
@@ -347,7 +372,12 @@ def _count_children(compiled: np.ndarray, states: np.ndarray) -> int:
 def _children(branches: list[tuple[float, np.ndarray]], level: _Level) -> _Level:
     """The level after this one; parents are counted within this one."""
     total = _count_children(branches[0][1], level.states)
-    parent, action, outcome, chance = np.empty(total, np.int64), np.empty(total, np.int64), np.zeros(total, np.int64), np.ones(total)
+    parent, action, outcome, chance = (
+        np.empty(total, np.int64),
+        np.empty(total, np.int64),
+        np.zeros(total, np.int64),
+        np.ones(total),
+    )
     states, *others = (np.empty(total, STATE) for _ in branches)
     for (_, compiled), after in zip(branches, (states, *others), strict=True):
         _expand(compiled, level.states, after, parent, action)
@@ -364,12 +394,16 @@ def _children(branches: list[tuple[float, np.ndarray]], level: _Level) -> _Level
 
 
 def _mixture(agent: Agent, views: np.ndarray, seeds: int) -> np.ndarray:
-    """The agent's distribution over actions at each view, float64 (B, 53): as it says itself, or by its actions for many seeds."""
+    """The agent's distribution over actions at each view, float64 (B, 53): as it says itself, or by its actions for
+    many seeds.
+    """
     policy = getattr(agent, "policy", None)
     if policy is not None:
         probabilities = np.asarray(policy(copy_for_agent(views)), np.float64)
         if probabilities.shape != (len(views), NUM_ACTIONS):
-            raise ValueError(f"agent {agent.name!r}: policy gave shape {probabilities.shape}, it must be {(len(views), NUM_ACTIONS)}")
+            raise ValueError(
+                f"agent {agent.name!r}: policy gave shape {probabilities.shape}, it must be {(len(views), NUM_ACTIONS)}"
+            )
         return probabilities
     counts = np.zeros((len(views), NUM_ACTIONS))
     for seed in range(seeds):

@@ -7,8 +7,8 @@
 | ``report.md``, ``report.html`` | the tables, see `rs_env.arena.report` |
 | ``.lock`` | held by the process that plays |
 
-Every file is whole at any moment. Of the games, the last deals may be there in part after a crash: they are not read, and whoever goes
-on with the run plays them again.
+Every file is whole at any moment. Of the games, the last deals may be there in part after a crash: they are not read,
+and whoever goes on with the run plays them again.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ _SAME = ("agents", "rules", "seed", "table")  # what a run must have in common w
 
 @dataclass(frozen=True)
 class Settings:
-    """What is compared. agents: names. cheats: whether each sees all hands. table: kind of table, see `rs_env.arena.seating`.
+    """What is compared. agents: names. cheats: whether each sees all hands. table: kind of table, see
+    `rs_env.arena.seating`.
 
-    deals: of the main table; matrix_deals: of each agent against each field. precision: stop earlier where all intervals of
-    the main table are at most this wide to either side.
+    deals: of the main table; matrix_deals: of each agent against each field. precision: stop earlier where all
+    intervals of the main table are at most this wide to either side.
     """
 
     agents: tuple[str, ...]
@@ -63,7 +64,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class Played:
-    """What has been played: games by kind of table, of dtype `rs_env.arena.games.games_dtype`; seconds and decisions asked (k,)."""
+    """What has been played: games by kind of table, of dtype `rs_env.arena.games.games_dtype`; seconds and decisions
+    asked (k,).
+    """
 
     settings: Settings
     games: dict[str, np.ndarray]
@@ -118,10 +121,11 @@ class Folder:
 
 @contextmanager
 def open_folder(path: str | Path | None, settings: Settings, resume: bool) -> Iterator[Folder | None]:
-    """The folder to write to, held for this process alone: a new one, or with `resume` the one whose complete deals are kept.
+    """The folder to write to, held for this process alone: a new one, or with `resume` the one whose complete deals are
+    kept.
 
-    None for None. Raises ValueError where a folder holds anything of a run and is not to be resumed, where it holds another run,
-    and where another process plays there.
+    None for None. Raises ValueError where a folder holds anything of a run and is not to be resumed, where it holds
+    another run, and where another process plays there.
     """
     if path is None:
         yield None
@@ -133,17 +137,23 @@ def open_folder(path: str | Path | None, settings: Settings, resume: bool) -> It
     with only_process_in(folder, "a comparison"):
         found = [name for name in (RUN, GAMES) if (folder / name).exists()]
         if found and not resume:
-            raise ValueError(f"out={str(path)!r} is not allowed: it holds a run ({', '.join(found)}); give another folder, or resume it")
+            raise ValueError(
+                f"out={str(path)!r} is not allowed: it holds a run ({', '.join(found)}); give another folder, or resume it"
+            )
         yield Folder(folder, _past(folder, settings) if found else nothing_played(settings))
 
 
 def _past(folder: Path, settings: Settings) -> Played:
-    """What was played, of a run that is to go on with these settings; cuts off what an interruption has left of a deal."""
+    """What was played, of a run that is to go on with these settings; cuts off what an interruption has left of a
+    deal.
+    """
     run = _read_run(folder)
     before = _settings_of(run, folder)
     for name in _SAME:
         if getattr(before, name) != getattr(settings, name):
-            raise ValueError(f"{name}={getattr(settings, name)!r} is not allowed: the run in {folder} has {name}={getattr(before, name)!r}")
+            raise ValueError(
+                f"{name}={getattr(settings, name)!r} is not allowed: the run in {folder} has {name}={getattr(before, name)!r}"
+            )
     times = _times_of(run, settings, folder)
     games, end = read_games(folder / GAMES, settings)
     if (folder / GAMES).exists():
@@ -174,7 +184,10 @@ def _settings_of(run: dict[str, Any], folder: Path) -> Settings:
         if len(agents) < 2 or len(cheats) != len(agents) or not all(isinstance(name, str) for name in agents):
             raise ValueError(f"agents={agents!r}, cheats={cheats!r}")
         numbers = {"seed": check_seed(values["seed"] if values["seed"] is not None else -1)}
-        numbers |= {name: check_whole(name, values[name], least, (1 << 31) - 1) for name, least in (("deals", 2), ("matrix_deals", 0))}
+        numbers |= {
+            name: check_whole(name, values[name], least, (1 << 31) - 1)
+            for name, least in (("deals", 2), ("matrix_deals", 0))
+        }
         precision = values["precision"]
         if precision is not None and not (isinstance(precision, float | int) and 0 < precision < 1):
             raise ValueError(f"precision={precision!r}")
@@ -191,7 +204,11 @@ def _times_of(run: dict[str, Any], settings: Settings, folder: Path) -> tuple[np
     k = len(settings.agents)
     try:
         seconds, asked = np.array(run["seconds"], np.float64), np.array(run["asked"], np.int64)
-        if seconds.shape != (k,) or asked.shape != (k,) or not (np.isfinite(seconds).all() and (seconds >= 0).all() and (asked >= 0).all()):
+        if (
+            seconds.shape != (k,)
+            or asked.shape != (k,)
+            or not (np.isfinite(seconds).all() and (seconds >= 0).all() and (asked >= 0).all())
+        ):
             raise ValueError("seconds and asked must be a number for each agent")
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{folder / RUN} is not as it was written ({error!r})") from None
@@ -199,7 +216,9 @@ def _times_of(run: dict[str, Any], settings: Settings, folder: Path) -> tuple[np
 
 
 def read_folder(path: str | Path) -> Played:
-    """All complete deals that a folder holds. Raises ValueError, naming file and line, for what is not as it was written."""
+    """All complete deals that a folder holds. Raises ValueError, naming file and line, for what is not as it was
+    written.
+    """
     folder = Path(path)
     run = _read_run(folder)
     settings = _settings_of(run, folder)
@@ -213,9 +232,9 @@ def read_folder(path: str | Path) -> Played:
 def read_games(path: Path, settings: Settings) -> tuple[dict[str, np.ndarray], int]:
     """The games of all complete deals by kind of table, and the number of bytes that their lines take up.
 
-    Each table's deals come in order, each with its seatings in order, so that a line which is missing, there twice, moved or of
-    another run is noticed. Raises ValueError, naming the line, for it, and for a wrong one; what an interruption has left of a deal at
-    the end of the file is not read.
+    Each table's deals come in order, each with its seatings in order, so that a line which is missing, there twice,
+    moved or of another run is noticed. Raises ValueError, naming the line, for it, and for a wrong one; what an
+    interruption has left of a deal at the end of the file is not read.
     """
     k, n = len(settings.agents), settings.rules.num_players
     complete: dict[str, list[np.void]] = {}
@@ -235,7 +254,9 @@ def read_games(path: Path, settings: Settings) -> tuple[dict[str, np.ndarray], i
                 expected, open_table = seatings(table, k, n, settings.seed, deal), table
             if table != open_table or game["deal"] != deal or (game["seating"] != expected[len(open_deal)]).any():
                 seating = expected[len(open_deal)].tolist()
-                raise ValueError(f"it is out of place: here must be deal {deal} of the table {open_table!r} with the seating {seating}")
+                raise ValueError(
+                    f"it is out of place: here must be deal {deal} of the table {open_table!r} with the seating {seating}"
+                )
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
         open_deal.append(game)

@@ -1,8 +1,8 @@
 """The games of a comparison as one array of records, and as JSON lines that `rs_env.replay` plays again.
 
-A line is a record of `rs_env.record` with two keys more. ``arena``: the kind of table, the players by name, and the fields of
-`games_dtype` that the record does not have. ``digest``, always the last: SHA-256 of the line before it, 16 hexadecimal digits of
-it, so that a line which is not as it was written is not believed.
+A line is a record of `rs_env.record` with two keys more. ``arena``: the kind of table, the players by name, and the
+fields of `games_dtype` that the record does not have. ``digest``, always the last: SHA-256 of the line before it, 16
+hexadecimal digits of it, so that a line which is not as it was written is not believed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ _FIELDS: dict[str, tuple[type, bool]] = {  # name: type, and whether there is on
     "actions": (np.int64, False),
     "truncated": (np.bool_, False),
 }
-_IN_RECORD = {"deal": "index", "rewards": "rewards", "truncated": "truncated"}  # fields that a record has, and their names there
+_IN_RECORD = {
+    "deal": "index",
+    "rewards": "rewards",
+    "truncated": "truncated",
+}  # fields that a record has, and their names there
 _DIGEST = ',"digest":"'
 _TEXTS = [action_text(action) for action in range(NUM_ACTIONS)]
 
@@ -46,10 +50,10 @@ _TEXTS = [action_text(action) for action in range(NUM_ACTIONS)]
 def games_dtype(n: int) -> np.dtype[np.void]:
     """Records of finished games of n players.
 
-    Fields of shape (n,), an entry for each seat: `seating`, the players by number; `credit`, who won, in 840ths (`UNITS`): the
-    first player out, in a match the one with the best total, equals sharing it, and where nobody has won every seat gets an n-th;
-    `rewards`, `places`, `cards`, `pickups` and `decisions` of `rs_env.arena.Outcomes`. Of the game: `deal`, the index of its
-    decks; `winner`, `actions` and `truncated` of `Outcomes`.
+    Fields of shape (n,), an entry for each seat: `seating`, the players by number; `credit`, who won, in 840ths
+    (`UNITS`): the first player out, in a match the one with the best total, equals sharing it, and where nobody has won
+    every seat gets an n-th; `rewards`, `places`, `cards`, `pickups` and `decisions` of `rs_env.arena.Outcomes`. Of the
+    game: `deal`, the index of its decks; `winner`, `actions` and `truncated` of `Outcomes`.
     """
     return np.dtype([(name, kind, (n,) if for_each_seat else ()) for name, (kind, for_each_seat) in _FIELDS.items()])
 
@@ -71,7 +75,9 @@ def _credit(rules: Rules, outcomes: Outcomes) -> np.ndarray:
     return credit
 
 
-def lines_of(rules: Rules, seed: int, table: str, names: Sequence[str], games: np.ndarray, outcomes: Outcomes) -> list[str]:
+def lines_of(
+    rules: Rules, seed: int, table: str, names: Sequence[str], games: np.ndarray, outcomes: Outcomes
+) -> list[str]:
     """The games as lines of JSON; `names` are those of the players."""
     head = {"format": FORMAT, "rules": rules.to_dict(), "seed": seed, "first_deal": 0, "given": 0, "over": True}
     compiled, deck = compile_rules(rules), cache(partial(_deck, rules, seed))
@@ -90,7 +96,11 @@ def lines_of(rules: Rules, seed: int, table: str, names: Sequence[str], games: n
             "actions": actions,
             "out": [seat for seat in outcomes.states["out"][g].tolist() if seat != NOBODY],
             "scores": worth[0].tolist(),
-            "arena": {"table": table, "players": [names[player % len(names)] for player in values["seating"]], **values},
+            "arena": {
+                "table": table,
+                "players": [names[player % len(names)] for player in values["seating"]],
+                **values,
+            },
         }
         body = json.dumps(record, separators=(",", ":"))[:-1]
         lines.append(f'{body}{_DIGEST}{_digest_of(body)}"}}\n')
@@ -120,7 +130,9 @@ def _deck(rules: Rules, seed: int, index: int, deal: int) -> tuple[int, str]:
 
 
 def game_of_line(line: str, rules: Rules, players: int) -> tuple[str, np.void]:
-    """The kind of table and the game of a line, between `players` players. Raises ValueError, with the reason, for any other line."""
+    """The kind of table and the game of a line, between `players` players. Raises ValueError, with the reason, for any
+    other line.
+    """
     body, found, tail = line.rpartition(_DIGEST)
     if not found or tail != f'{_digest_of(body)}"}}\n':
         raise ValueError("it is not as it was written")

@@ -29,10 +29,10 @@ _MOST = (1 << 31) - 1
 class Standing:
     """How one player of a table did; all numbers are means over the seats it played, a game at one seat being one.
 
-    share: wins, where a game that nobody won counts 1/n for each of its n seats, so that the shares of all seats add up to one.
-    bounds: ends of its 95 % interval, see `rs_env.arena.statistics.share_bounds`. interval: how far the further one is away.
-    win_share: games won / games. capped: share of truncated games. place: 1 is best. cards: left in hand at the end.
-    pickups: a game. reward: of the rule set. milliseconds: a decision.
+    share: wins, where a game that nobody won counts 1/n for each of its n seats, so that the shares of all seats add up
+    to one. bounds: ends of its 95 % interval, see `rs_env.arena.statistics.share_bounds`. interval: how far the further
+    one is away. win_share: games won / games. capped: share of truncated games. place: 1 is best. cards: left in hand
+    at the end. pickups: a game. reward: of the rule set. milliseconds: a decision.
     """
 
     agent: str
@@ -69,7 +69,9 @@ class League:
 
     @property
     def games(self) -> np.ndarray:
-        """The games of the main table, of dtype `rs_env.arena.games.games_dtype`. Raises ValueError where there is none yet."""
+        """The games of the main table, of dtype `rs_env.arena.games.games_dtype`. Raises ValueError where there is none
+        yet.
+        """
         if self.settings.table not in self.played.games:
             raise ValueError("no deal has been played to its end yet")
         return self.played.games[self.settings.table]
@@ -125,7 +127,9 @@ class League:
 
     @property
     def matrix(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Shares (k, k) of each row's player on one seat against n - 1 of the column's, and how far their 95 % intervals reach."""
+        """Shares (k, k) of each row's player on one seat against n - 1 of the column's, and how far their 95 %
+        intervals reach.
+        """
         if self.matrix_bounds is None:
             return None
         share, low, high = self.matrix_bounds
@@ -152,8 +156,8 @@ class How:
     """How a comparison is played, which changes no result.
 
     processes: of this machine to play in; others than this one are spawned, so a script must start under
-    ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024. Agents that draw from the seed they are given
-    and the view alone, as the baselines do, play the same games whatever these two are.
+    ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024. Agents that draw from the seed they are
+    given and the view alone, as the baselines do, play the same games whatever these two are.
     fair: refuse agents that see all hands. out: folder to write to while games are played, see `rs_env.arena.folder`.
     resume: go on with the run that is there. progress: show a bar; needs rich.
     Raises ValueError, naming the argument, for what is not allowed.
@@ -175,7 +179,9 @@ class How:
 
 
 def how_of(caller: str, how: dict[str, Any]) -> How:
-    """The `How` of further keywords of a call. Raises TypeError for unknown ones, in Python's words, and ValueError for wrong values."""
+    """The `How` of further keywords of a call. Raises TypeError for unknown ones, in Python's words, and ValueError for
+    wrong values.
+    """
     allowed = [field.name for field in fields(How)]
     for name in how:
         if name not in allowed:
@@ -196,13 +202,14 @@ def league(
     precision: float | None = None,
     **how: Any,
 ) -> League:
-    """Let all agents of a list meet at mixed tables, everybody on the same deals and on every seat (see `rs_env.arena.seating`).
+    """Let all agents of a list meet at mixed tables, everybody on the same deals and on every seat (see
+    `rs_env.arena.seating`).
 
     agents: names or objects, at least two; None: all baselines that do not cheat. deals: matches, with a target.
     matrix_deals: deals on which each agent also plays on one seat against n - 1 of each agent.
-    precision: stop, after a multiple of 100 deals, when the shares' 95 % intervals are at most this wide to either side.
-    how: arguments of `How`: processes, games_at_once, fair, out, resume, progress.
-    Raises ValueError, naming the argument, for what is not allowed.
+    precision: stop, after a multiple of 100 deals, when the shares' 95 % intervals are at most this wide to either
+    side. how: arguments of `How`: processes, games_at_once, fair, out, resume, progress. Raises ValueError, naming the
+    argument, for what is not allowed.
     """
     names = fair_baselines() if agents is None else agents
     if isinstance(names, str) or len(names) < 2:
@@ -235,7 +242,9 @@ def compare(
     return League(played)
 
 
-def _play_part(table: str, played: Played, workplace: Workplace, folder: Folder | None, show: Callable[..., None]) -> Played:
+def _play_part(
+    table: str, played: Played, workplace: Workplace, folder: Folder | None, show: Callable[..., None]
+) -> Played:
     """Play what is missing of a kind of table."""
     settings = played.settings
     precision = settings.precision if table == settings.table else None
@@ -259,8 +268,12 @@ def _play_part(table: str, played: Played, workplace: Workplace, folder: Folder 
     return replace(played, games={**played.games, table: np.concatenate(games)}) if games else played
 
 
-def _narrow_enough(games: list[np.ndarray], settings: Settings, before: int, done: int, precision: float | None) -> int | None:
-    """The first number of deals in before + 1 .. done after which all intervals are narrow enough, of those looked at."""
+def _narrow_enough(
+    games: list[np.ndarray], settings: Settings, before: int, done: int, precision: float | None
+) -> int | None:
+    """The first number of deals in before + 1 .. done after which all intervals are narrow enough, of those looked
+    at.
+    """
     for deals in range(before // CHECK_EVERY * CHECK_EVERY + CHECK_EVERY, done + 1, CHECK_EVERY) if precision else ():
         all_games = np.concatenate(games)
         share, bounds = _bounded_shares(all_games[all_games["deal"] < deals], settings)
@@ -289,9 +302,22 @@ def _bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
     if not shown:
         yield lambda table, done, total: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    with Progress(TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()) as bar:
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    ) as bar:
         tasks = {}
 
         def show(table: str, done: int, total: int) -> None:

@@ -50,10 +50,15 @@ def _table(table: Table) -> str:
     for i, row in enumerate(table.rows):
         colours = [""] * table.labels + [_colour(value) for value in (table.heat[i] if table.heat is not None else ())]
         colours += [""] * (len(row) - len(colours))
-        cells = (_cell("td", text, j < table.labels, colour) for j, (text, colour) in enumerate(zip(row, colours, strict=True)))
+        cells = (
+            _cell("td", text, j < table.labels, colour)
+            for j, (text, colour) in enumerate(zip(row, colours, strict=True))
+        )
         body += f"<tr>{''.join(cells)}</tr>\n"
     parts = f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>"
-    return f'<h2>{escape(table.title)}</h2>\n<div class="wide"><table>\n{parts}</table></div>\n<p>{escape(table.note)}</p>'
+    return (
+        f'<h2>{escape(table.title)}</h2>\n<div class="wide"><table>\n{parts}</table></div>\n<p>{escape(table.note)}</p>'
+    )
 
 
 def _cell(kind: str, text: str, word: bool, style: str = "") -> str:
@@ -88,8 +93,12 @@ def _intervals(league: League) -> str:
         shapes.append(f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{escape(labels[player])}</text>')
         shapes.append(_line(x(0), y, x(top), y))
         shapes.append(_line(x(s.bounds[0]), y, x(s.bounds[1]), y, "interval"))
-        shapes.append(f'<circle class="good" cx="{x(s.share)}" cy="{y}" r="5"><title>{escape(interval)}</title></circle>')
-    return _figure("Shares with 95 % intervals", left + width + 20, height, shapes, f"Dashed: equal players, {parity:.1%}.")
+        shapes.append(
+            f'<circle class="good" cx="{x(s.share)}" cy="{y}" r="5"><title>{escape(interval)}</title></circle>'
+        )
+    return _figure(
+        "Shares with 95 % intervals", left + width + 20, height, shapes, f"Dashed: equal players, {parity:.1%}."
+    )
 
 
 def _lengths(league: League) -> str:
@@ -120,14 +129,18 @@ def _lengths(league: League) -> str:
 
 
 def round_step(least: float, whole: bool = False) -> float:
-    """The smallest of 1, 2, 5, 10, 20, ... and of 0.1, 0.2, 0.5, ... that is at least so much; with `whole` at least 1."""
+    """The smallest of 1, 2, 5, 10, 20, ... and of 0.1, 0.2, 0.5, ... that is at least so much; with `whole` at least
+    1.
+    """
     power = 10.0 ** np.floor(np.log10(least))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
     return max(int(step), 1) if whole else step
 
 
 def round_ticks(top: float, parts: int = 10) -> np.ndarray:
-    """Round numbers from 0 to at most `top`, in the smallest steps of 1, 2 or 5 times a power of ten that make at most so many `parts`."""
+    """Round numbers from 0 to at most `top`, in the smallest steps of 1, 2 or 5 times a power of ten that make at most
+    so many `parts`.
+    """
     step = round_step(top / parts)
     return step * np.arange(int(top / step * (1 + 1e-9)) + 1)
 

@@ -31,13 +31,13 @@ _LOG_LENGTH = 1024  # actions a game to begin with; a log grows where games are 
 class Outcomes:
     """Results of G games of n players between A agents.
 
-    rewards: float64 (G, n). winner: int8 (G,), the first seat out of the last deal, in a match the best by reward; -1: nobody.
-    truncated: bool (G,). actions: int64 (G,), over all deals.
-    places: float64 (G, n), 1 is best, see `rs_env.scoring.place`; in a match by the totals, equals sharing their places.
-    cards: int8 (G, n), in hand at the end. pickups, decisions: int64 (G, n), taken by the seat and asked of it, over all deals.
-    seconds: float64 (A,), time in which each agent chose. asked: int64 (A,), its decisions.
-    log: uint8 (G, L), the actions of each game, with `NEXT_DEAL` before each deal but the first. logged: int64 (G,), its length.
-    states: the games at their end, of dtype `rs_env.state.STATE`, (G,).
+    rewards: float64 (G, n). winner: int8 (G,), the first seat out of the last deal, in a match the best by reward; -1:
+    nobody. truncated: bool (G,). actions: int64 (G,), over all deals.
+    places: float64 (G, n), 1 is best, see `rs_env.scoring.place`; in a match by the totals, equals sharing their
+    places. cards: int8 (G, n), in hand at the end. pickups, decisions: int64 (G, n), taken by the seat and asked of it,
+    over all deals. seconds: float64 (A,), time in which each agent chose. asked: int64 (A,), its decisions.
+    log: uint8 (G, L), the actions of each game, with `NEXT_DEAL` before each deal but the first. logged: int64 (G,),
+    its length. states: the games at their end, of dtype `rs_env.state.STATE`, (G,).
     """
 
     rewards: np.ndarray
@@ -58,7 +58,8 @@ class Outcomes:
 def play_games(
     rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seed: int, indices: np.ndarray, *, fair: bool = True
 ) -> Outcomes:
-    """Play G games to the end; game g has agent ``agents[seating[g, seat]]`` on each seat and the decks of game ``indices[g]`` of the seed.
+    """Play G games to the end; game g has agent ``agents[seating[g, seat]]`` on each seat and the decks of game
+    ``indices[g]`` of the seed.
 
     seating: integers (G, n). indices: integers (G,); equal indices are the same deal, for duplicate comparisons.
     fair: refuse agents that see hidden cards. Turns with a single legal action are played without asking.

@@ -1,12 +1,12 @@
 """Ratings from who won against whom: a Plackett-Luce model fitted to all games at once.
 
-Each player has a strength, and wins a game with the probability of its share of the strengths at the table, exp(s) over their
-sum (R. L. Plackett, "The analysis of permutations", 1975; R. D. Luce, *Individual Choice Behavior*, 1959). Only the win is
-modelled: places after it are by cards in hand, which nobody plays for. The fit is the solution of a convex problem, so that it
-does not depend on the order of the games, as ratings that are updated game by game do. Errors come from the deals (the
-sandwich estimator: P. J. Huber, 1967, with deals as clusters), for the games of a deal are not independent; intervals are by
-Student's t over deals. Of a player that has won nothing (or everything) the games only say that it is below (above) some rating:
-its interval is open on the other side.
+Each player has a strength, and wins a game with the probability of its share of the strengths at the table, exp(s) over
+their sum (R. L. Plackett, "The analysis of permutations", 1975; R. D. Luce, *Individual Choice Behavior*, 1959). Only
+the win is modelled: places after it are by cards in hand, which nobody plays for. The fit is the solution of a convex
+problem, so that it does not depend on the order of the games, as ratings that are updated game by game do. Errors come
+from the deals (the sandwich estimator: P. J. Huber, 1967, with deals as clusters), for the games of a deal are not
+independent; intervals are by Student's t over deals. Of a player that has won nothing (or everything) the games only
+say that it is below (above) some rating: its interval is open on the other side.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _FURTHEST = 100.0  # strengths beyond this make no difference
 
 @dataclass(frozen=True)
 class Ratings:
-    """points: float64 (k,), with the mean 1000; 400 points more are ten times the odds. bounds: ends of the 95 % intervals, (2, k).
+    """points: float64 (k,), with the mean 1000; 400 points more are ten times the odds. bounds: ends of the 95 %
+    intervals, (2, k).
 
-    A player that has won nothing gets its points from a weak prior alone, and -inf for its lower end; one that has won everything
-    inf for its upper end. Such players are left out of the mean, unless there are no others.
+    A player that has won nothing gets its points from a weak prior alone, and -inf for its lower end; one that has won
+    everything inf for its upper end. Such players are left out of the mean, unless there are no others.
     """
 
     points: np.ndarray
@@ -55,7 +56,9 @@ def rate(games: np.ndarray, players: int) -> Ratings:
     tables, times = np.unique(np.sort(seating, 1), axis=0, return_counts=True)
 
     def loss(strengths: np.ndarray) -> float:
-        return float(times @ np.log(np.exp(strengths[tables]).sum(1)) - won @ strengths + _PRIOR / 2 * strengths @ strengths)
+        return float(
+            times @ np.log(np.exp(strengths[tables]).sum(1)) - won @ strengths + _PRIOR / 2 * strengths @ strengths
+        )
 
     def gradient(strengths: np.ndarray) -> np.ndarray:
         expected = times[:, None] * _chances(strengths[tables])
@@ -65,7 +68,9 @@ def rate(games: np.ndarray, players: int) -> Ratings:
         chances = _per_player(tables, _chances(strengths[tables]), players)
         return np.diag(times @ chances + _PRIOR) - chances.T @ (times[:, None] * chances)
 
-    fit = minimize(loss, np.zeros(players), jac=gradient, hess=curvature, method="trust-exact", options={"gtol": 1e-6 * len(games)})
+    fit = minimize(
+        loss, np.zeros(players), jac=gradient, hess=curvature, method="trust-exact", options={"gtol": 1e-6 * len(games)}
+    )
     surprise = _per_player(seating, credit - _chances(fit.x[seating]), players)
     _, rows = np.unique(games["deal"], return_inverse=True)
     scores = np.zeros((rows.max(initial=0) + 1, players))
@@ -76,7 +81,11 @@ def rate(games: np.ndarray, players: int) -> Ratings:
     spread = np.linalg.solve(curvature(fit.x), scores.T)
     spread -= spread[anchor].mean(0)
     deals = len(scores)
-    reach = student_95(deals - 1) * np.sqrt(deals / (deals - 1) * (spread**2).sum(1)) if deals > 1 else np.full(players, np.nan)
+    reach = (
+        student_95(deals - 1) * np.sqrt(deals / (deals - 1) * (spread**2).sum(1))
+        if deals > 1
+        else np.full(players, np.nan)
+    )
     bounds = np.stack([fit.x - reach, fit.x + reach])
     for player in np.flatnonzero(open_ended):
         bounds[:, player] = _open_bounds(fit.x, int(player), games["deal"], seating, bool(won[player]))
@@ -84,10 +93,13 @@ def rate(games: np.ndarray, players: int) -> Ratings:
     return Ratings(MEAN + POINTS * (fit.x - middle), MEAN + POINTS * (bounds - middle))
 
 
-def _open_bounds(strengths: np.ndarray, player: int, deals: np.ndarray, seating: np.ndarray, won_all: bool) -> tuple[float, float]:
+def _open_bounds(
+    strengths: np.ndarray, player: int, deals: np.ndarray, seating: np.ndarray, won_all: bool
+) -> tuple[float, float]:
     """The interval of the strength of a player that has won nothing, or everything.
 
-    Its finite end is where the model gives the player the share at the end of the share's interval, the others staying as they are.
+    Its finite end is where the model gives the player the share at the end of the share's interval, the others staying
+    as they are.
     """
     mine = (seating == player).any(1)
     count, seating = len(np.unique(deals[mine])), seating[mine]

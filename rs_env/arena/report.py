@@ -58,7 +58,12 @@ def standings_table(league: League) -> Table:
     for rank, player in enumerate(league.ranking, 1):
         s = league.standings[player]
         row = [str(rank), labels[player], f"{s.share:.1%}", percent(s.bounds)]
-        row += [f"{ratings.points[player]:.0f}", _points(ratings.bounds[:, player]), f"{s.win_share:.1%}", f"{s.capped:.1%}"]
+        row += [
+            f"{ratings.points[player]:.0f}",
+            _points(ratings.bounds[:, player]),
+            f"{s.win_share:.1%}",
+            f"{s.capped:.1%}",
+        ]
         row += [f"{s.place:.2f}", f"{s.cards:.2f}", f"{s.pickups:.1f}"] + [f"{s.reward:.3f}"] * with_reward
         rows.append([*row, two_digits(s.milliseconds), str(s.games)])
     headings = ["", "agent", "share", "95 %", "rating", "95 %", "won", "capped", "place", "cards left", "pickups"]
@@ -81,12 +86,19 @@ def differences_table(league: League) -> Table:
         gaps[d.first, d.second], gaps[d.second, d.first] = d.difference, -d.difference
         significant[d.first, d.second] = significant[d.second, d.first] = d.adjusted < LEVEL
     gaps, significant = gaps[np.ix_(order, order)], significant[np.ix_(order, order)]
-    cells = [["" if i == j else f"{100 * gaps[i, j]:+.1f}{'*' if significant[i, j] else ''}" for j in range(k)] for i in range(k)]
+    cells = [
+        ["" if i == j else f"{100 * gaps[i, j]:+.1f}{'*' if significant[i, j] else ''}" for j in range(k)]
+        for i in range(k)
+    ]
     rows = [[labels[player], *row] for player, row in zip(order, cells, strict=True)]
-    note = (
-        f"On the same deals, in percentage points. *: significant by paired t tests with Holm's correction, {LEVEL:.0%} for all together."
+    note = f"On the same deals, in percentage points. *: significant by paired t tests with Holm's correction, {LEVEL:.0%} for all together."
+    return Table(
+        "Difference in share, row minus column",
+        ["", *(labels[player] for player in order)],
+        rows,
+        note,
+        heat=_heat(gaps),
     )
-    return Table("Difference in share, row minus column", ["", *(labels[player] for player in order)], rows, note, heat=_heat(gaps))
 
 
 def matrix_table(league: League) -> Table | None:
@@ -126,7 +138,8 @@ def facts(league: League) -> dict[str, str]:
     settings, default = league.settings, type(league.rules)().to_dict()
     changed = {name: value for name, value in league.rules.to_dict().items() if value != default[name]}
     values: dict[str, object] = {
-        "rules": ", ".join(f"{name}={value}" for name, value in changed.items()) or "rolling_stone, all options at their defaults",
+        "rules": ", ".join(f"{name}={value}" for name, value in changed.items())
+        or "rolling_stone, all options at their defaults",
         "players at a table": league.rules.num_players,
         "tables": settings.table,
         "deals": f"{league.deals} of {settings.deals}" if league.deals < settings.deals else league.deals,

@@ -1,7 +1,7 @@
 """Who sits where: the seatings that are played on each deal.
 
-A seating is a row of player numbers, one for each seat. Every table is rotated through all n seats, so that on each deal
-everybody is dealt every hand at it; where all players are alike, each wins exactly one game of n.
+A seating is a row of player numbers, one for each seat. Every table is rotated through all n seats, so that on each
+deal everybody is dealt every hand at it; where all players are alike, each wins exactly one game of n.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ TABLES = ("mixed", "one", "rest", "half", "matrix")
 def seatings(table: str, players: int, n: int, seed: int, deal: int) -> np.ndarray:
     """The seatings (int64, (G, n)) that k `players` play on a deal, by the kind of table.
 
-    ``mixed``: all k players, in a random order that depends on (seed, deal), fill as few tables as will seat them; free seats go
-        once more to the first in that order.
-    ``one``, ``rest``: player 0 on one seat and player 1 on n - 1, or the other way round. ``half``: player 0 on half of the
-        seats and player 1 on the others, all such seatings; for odd n with the smaller and with the larger half.
+    ``mixed``: all k players, in a random order that depends on (seed, deal), fill as few tables as will seat them; free
+        seats go once more to the first in that order.
+    ``one``, ``rest``: player 0 on one seat and player 1 on n - 1, or the other way round. ``half``: player 0 on half of
+        the seats and player 1 on the others, all such seatings; for odd n with the smaller and with the larger half.
     ``matrix``: each player r on one seat against n - 1 copies of each player c; the copies have the number k + c.
     """
     if table == "mixed":

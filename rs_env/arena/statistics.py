@@ -1,8 +1,8 @@
 """Means, intervals and comparisons where the deal is the unit.
 
-Games on the same deal depend on one another, deals do not: everything here is estimated from one value for each deal, so that
-the intervals hold however much the games of a deal are alike (E. Miller, "Adding error bars to evals", 2024, on clusters).
-``benchmarks/coverage.py`` measures how often they hold.
+Games on the same deal depend on one another, deals do not: everything here is estimated from one value for each deal,
+so that the intervals hold however much the games of a deal are alike (E. Miller, "Adding error bars to evals", 2024, on
+clusters). ``benchmarks/coverage.py`` measures how often they hold.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ FEW_DEALS = 30
 """Fewer deals than these give rough intervals; reports say so."""
 _ROUNDING = 1e-12  # errors below this are those of computing
 
-# 97.5 % quantiles of Student's t distribution with 1, 2, ... degrees of freedom; above, the expansion in `student_95` is as good.
+# 97.5 % quantiles of Student's t distribution with 1, 2, ... degrees of freedom; above, the expansion in `student_95`
+# is as good.
 _STUDENT_95 = (12.70620, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157)
 
 
 def by_deal(deals: np.ndarray, who: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
-    """Sums float64 (D, size) of the values of each of `size` players on each of D deals; all arguments have one shape."""
+    """Sums float64 (D, size) of the values of each of `size` players on each of D deals; all arguments have one
+    shape.
+    """
     numbers, rows = np.unique(deals, return_inverse=True)
     flat = rows.reshape(-1) * size + who.reshape(-1)
     return np.bincount(flat, values.reshape(-1), len(numbers) * size).reshape(len(numbers), size)
@@ -30,9 +33,9 @@ def by_deal(deals: np.ndarray, who: np.ndarray, values: np.ndarray, size: int) -
 def ratios(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sum over count for each of k players, float64 (k,), and a value for each deal, (D, k), whose mean that is.
 
-    sums, counts: (D, k), of each deal. Where a player plays the same number of games on every deal, the values are the means
-    per deal; else they are the ratio's linear approximation, whose spread gives its error (W. G. Cochran, *Sampling
-    Techniques*, 3rd edition, chapter 6). NaN for a player who has not played.
+    sums, counts: (D, k), of each deal. Where a player plays the same number of games on every deal, the values are the
+    means per deal; else they are the ratio's linear approximation, whose spread gives its error (W. G. Cochran,
+    *Sampling Techniques*, 3rd edition, chapter 6). NaN for a player who has not played.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = sums.sum(0) / counts.sum(0)
@@ -40,7 +43,9 @@ def ratios(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def student_95(freedom: int) -> float:
-    """97.5 % quantile of Student's t distribution, without SciPy (M. Abramowitz and I. A. Stegun, *Handbook*, 26.7.5)."""
+    """97.5 % quantile of Student's t distribution, without SciPy (M. Abramowitz and I. A. Stegun, *Handbook*,
+    26.7.5).
+    """
     if freedom <= len(_STUDENT_95):
         return _STUDENT_95[freedom - 1]
     x, v = NORMAL_95, freedom
@@ -49,13 +54,15 @@ def student_95(freedom: int) -> float:
 
 
 def share_bounds(shares: np.ndarray, values: np.ndarray, exact: np.ndarray | bool = False) -> np.ndarray:
-    """Ends (2, ...) of the 95 % intervals of shares in 0..1, the means of values (D, ...) of D independent deals; NaN for one deal.
+    """Ends (2, ...) of the 95 % intervals of shares in 0..1, the means of values (D, ...) of D independent deals; NaN
+    for one deal.
 
-    E. B. Wilson's interval (J. Am. Stat. Assoc. 22, 1927), made for deals: the number of observations is the one that would give a
-    plain share the error that the deals show, and Student's t quantile takes the place of the normal one (N. Dean and M. Pagano,
-    J. Surv. Stat. Methodol. 3, 2015, compare such intervals). It lies within 0..1, and is not symmetric unless the share is 1/2.
-    Where all deals are alike, their spread says nothing, and each deal counts as one observation: so an agent that has won nothing
-    has an upper end above 0. Only where such a share is `exact`, since nobody but copies of one player met, both ends are the share.
+    E. B. Wilson's interval (J. Am. Stat. Assoc. 22, 1927), made for deals: the number of observations is the one that
+    would give a plain share the error that the deals show, and Student's t quantile takes the place of the normal one
+    (N. Dean and M. Pagano, J. Surv. Stat. Methodol. 3, 2015, compare such intervals). It lies within 0..1, and is not
+    symmetric unless the share is 1/2. Where all deals are alike, their spread says nothing, and each deal counts as one
+    observation: so an agent that has won nothing has an upper end above 0. Only where such a share is `exact`, since
+    nobody but copies of one player met, both ends are the share.
     """
     deals = len(values)
     if deals < 2:
@@ -87,9 +94,9 @@ def few_deals(deals: int) -> str:
 class Difference:
     """How much the share of player `first` is above that of player `second`, both by number, on the same deals.
 
-    interval: half width of the 95 % interval, by Student's t. p_value: two-sided, of a paired t test, but never below 2^(1 - D), the
-    least that the signs of D differences can give: a few deals that happen to agree prove nothing. adjusted: by Holm's method, for
-    all pairs.
+    interval: half width of the 95 % interval, by Student's t. p_value: two-sided, of a paired t test, but never below
+    2^(1 - D), the least that the signs of D differences can give: a few deals that happen to agree prove nothing.
+    adjusted: by Holm's method, for all pairs.
     """
 
     first: int
@@ -119,7 +126,9 @@ def differences(values: np.ndarray) -> list[Difference]:
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """Adjusted p-values (m,): all those below a level are significant together at that level (S. Holm, Scand. J. Statist. 6, 1979)."""
+    """Adjusted p-values (m,): all those below a level are significant together at that level (S. Holm, Scand. J.
+    Statist. 6, 1979).
+    """
     order = np.argsort(p_values)
     steps = (len(p_values) - np.arange(len(p_values))) * np.asarray(p_values, float)[order]
     adjusted = np.empty(len(p_values))

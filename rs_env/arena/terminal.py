@@ -17,7 +17,9 @@ _PLAIN = {"±": "+-", "…": "..."}
 
 @contextmanager
 def terminal() -> Iterator[None]:
-    """Print here. What the terminal cannot show falls back to ASCII ("+-", "e" for "é", else "?"), and a closed pipe is no error."""
+    """Print here. What the terminal cannot show falls back to ASCII ("+-", "e" for "é", else "?"), and a closed pipe is
+    no error.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=_ERRORS)
@@ -42,7 +44,9 @@ def _discard_output() -> None:
 
 
 def end_with(main: Callable[[], int]) -> NoReturn:
-    """End the process with the exit status of a command; Ctrl-C, however often, ends it with 130 and without a traceback."""
+    """End the process with the exit status of a command; Ctrl-C, however often, ends it with 130 and without a
+    traceback.
+    """
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         status = main()

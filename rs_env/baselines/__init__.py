@@ -1,4 +1,6 @@
-"""Baseline players, made by name: ``make_agent("random")``, ``make_agent("heuristic")``, ``make_agent("pimc:worlds=32")``."""
+"""Baseline players, made by name: ``make_agent("random")``, ``make_agent("heuristic")``,
+``make_agent("pimc:worlds=32")``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def _rule_based(name: str) -> Callable[..., Agent]:
     def make(**weights: float) -> Agent:
         for tip, weight in weights.items():
             if not abs(weight) <= _HEAVIEST:
-                raise ValueError(f"{tip}={weight!r} is not allowed: a weight must be a number in -{_HEAVIEST}..{_HEAVIEST}")
+                raise ValueError(
+                    f"{tip}={weight!r} is not allowed: a weight must be a number in -{_HEAVIEST}..{_HEAVIEST}"
+                )
         return RuleBasedAgent(name, weights_of(**{**defaults, **weights}))
 
     parameters = [Parameter(tip, Parameter.KEYWORD_ONLY, default=weight) for tip, weight in defaults.items()]
@@ -29,7 +33,9 @@ def _rule_based(name: str) -> Callable[..., Agent]:
     return make
 
 
-def _expert(*, worlds: int = 64, rollout: str = "heuristic", noise: float = 0.1, cap: int = 60, endgame: int = 12) -> Agent:
+def _expert(
+    *, worlds: int = 64, rollout: str = "heuristic", noise: float = 0.1, cap: int = 60, endgame: int = 12
+) -> Agent:
     return Pimc("expert", worlds=worlds, rollout=rollout, noise=noise, cap=cap, endgame=endgame)
 
 
@@ -40,7 +46,8 @@ AGENTS: dict[str, Callable[..., Agent]] = {
     "ismcts": Ismcts,
     "sees_all": SeesAll,  # type: ignore[dict-item]  # cheats: no agent but for the arena
 }
-"""What makes each baseline. `expert` is `pimc` with the best play-outs; `sees_all` cheats, and only the arena admits it."""
+"""What makes each baseline. `expert` is `pimc` with the best play-outs; `sees_all` cheats, and only the arena admits
+it."""
 
 
 def make_agent(text: str) -> Agent:

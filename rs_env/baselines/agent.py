@@ -19,10 +19,10 @@ from rs_env.view import VIEW, first_impossible
 class Agent(Protocol):
     """Chooses actions from views, many at a time; it never sees a state.
 
-    The baselines draw from the seed and the view alone (`rs_env.view.view_key`): equal seeds and views give equal actions,
-    whatever was asked before and in whatever batches. Therefore their `act` can take a second argument, ``seeds=None``: uint64 (B,),
-    from which to draw for each view in place of the seed of `reset`. So one object can play in many games, each of which has draws
-    of its own; see `draws_by_seed`.
+    The baselines draw from the seed and the view alone (`rs_env.view.view_key`): equal seeds and views give equal
+    actions, whatever was asked before and in whatever batches. Therefore their `act` can take a second argument,
+    ``seeds=None``: uint64 (B,), from which to draw for each view in place of the seed of `reset`. So one object can
+    play in many games, each of which has draws of its own; see `draws_by_seed`.
     """
 
     name: str
@@ -31,7 +31,9 @@ class Agent(Protocol):
         """Start anew; the same seed and views give the same actions."""
 
     def act(self, views: np.ndarray) -> np.ndarray:
-        """One legal action, int64 (B,), for each view (dtype `rs_env.view.VIEW`, shape (B,)) of a seat that is to act."""
+        """One legal action, int64 (B,), for each view (dtype `rs_env.view.VIEW`, shape (B,)) of a seat that is to
+        act.
+        """
 
 
 def draws_by_seed(agent: Agent) -> bool:
@@ -43,12 +45,16 @@ def draws_by_seed(agent: Agent) -> bool:
 
 
 def seeds_for(views: np.ndarray, seed: np.uint64, seeds: np.ndarray | None) -> np.ndarray:
-    """The seed to draw from for each view, uint64 (B,): `seeds`, or `seed` for all. Raises ValueError where they do not fit."""
+    """The seed to draw from for each view, uint64 (B,): `seeds`, or `seed` for all. Raises ValueError where they do not
+    fit.
+    """
     if seeds is None:
         return np.full(len(views), seed, np.uint64)
     seeds = np.asarray(seeds)
     if seeds.shape != views.shape or seeds.dtype != np.uint64:
-        raise ValueError(f"seeds: {seeds.dtype} of shape {seeds.shape} is not allowed: they must be uint64 of shape {views.shape}")
+        raise ValueError(
+            f"seeds: {seeds.dtype} of shape {seeds.shape} is not allowed: they must be uint64 of shape {views.shape}"
+        )
     return np.require(seeds, requirements=("C", "A", "W"))
 
 
@@ -135,10 +141,10 @@ def copy_for_agent(views: np.ndarray) -> np.ndarray:
 def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
     """The agent's actions, int64 (B,), for views of seats that are to act.
 
-    The agent gets copies of the views that it cannot write to, with nothing behind them: the caller's array may be a part of one
-    that shows other seats too, and legal is what the caller says, whatever the agent does to what it was given.
-    seeds: for an agent that `draws_by_seed`, what to draw from for each view, uint64 (B,).
-    Raises ValueError, naming the agent, unless it gives one legal action for each.
+    The agent gets copies of the views that it cannot write to, with nothing behind them: the caller's array may be a
+    part of one that shows other seats too, and legal is what the caller says, whatever the agent does to what it was
+    given. seeds: for an agent that `draws_by_seed`, what to draw from for each view, uint64 (B,). Raises ValueError,
+    naming the agent, unless it gives one legal action for each.
     """
     if not len(views):
         return np.zeros(0, np.int64)
@@ -155,25 +161,33 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
         first = int(illegal.argmax())
         allowed = ", ".join(f"{a} ({action_text(a)})" for a in members(legal[first]))
         seat = views["seat"][first]
-        raise ValueError(f"views[{first}]: seat {seat} may take {allowed}; agent {agent.name!r} chose the illegal action {actions[first]}")
+        raise ValueError(
+            f"views[{first}]: seat {seat} may take {allowed}; agent {agent.name!r} chose the illegal action {actions[first]}"
+        )
     return actions
 
 
 def build(factories: dict[str, Callable[..., Agent]], text: str) -> Agent:
-    """The agent of ``"name"`` or ``"name:option=value,..."``. Raises ValueError, naming what is wrong and what is allowed."""
+    """The agent of ``"name"`` or ``"name:option=value,..."``. Raises ValueError, naming what is wrong and what is
+    allowed.
+    """
     if not isinstance(text, str):
         raise ValueError(f"agent {text!r} is not allowed: it must be a name, one of {', '.join(map(repr, factories))}")
     name, _, rest = text.partition(":")
     if name not in factories:
         raise ValueError(f"agent {name!r} is not known: there are {', '.join(map(repr, factories))}")
     parameters = inspect.signature(factories[name]).parameters.values()
-    allowed = {parameter.name: parameter.default for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    allowed = {
+        parameter.name: parameter.default for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
+    }
     options: dict[str, Any] = {}
     for item in filter(None, rest.split(",")):
         key, equals, value = item.partition("=")
         if not equals or key not in allowed:
             known = ", ".join(f"{k}={v}" for k, v in allowed.items()) or "none"
-            raise ValueError(f"agent {text!r}: option {item!r} is not allowed; {name!r} has the options (with defaults): {known}")
+            raise ValueError(
+                f"agent {text!r}: option {item!r} is not allowed; {name!r} has the options (with defaults): {known}"
+            )
         options[key] = _parsed(text, key, value, type(allowed[key]))
     agent = factories[name](**options)
     if options:
@@ -187,5 +201,7 @@ def _parsed(text: str, key: str, value: str, kind: type) -> Any:
     except ValueError:
         parsed = None
     if parsed is None or (kind is float and not math.isfinite(parsed)):
-        raise ValueError(f"agent {text!r}: {key}={value!r} is not allowed: it must be {'a whole' if kind is int else 'a finite'} number")
+        raise ValueError(
+            f"agent {text!r}: {key}={value!r} is not allowed: it must be {'a whole' if kind is int else 'a finite'} number"
+        )
     return parsed

@@ -1,8 +1,9 @@
 """Endgames with open hands: who can force a win.
 
-A seat can force a win if it has an action at each of its turns after which it is first out whatever the others do, all of them
-together and knowing all hands. The search answers only what it has proven; where nobody can force a win, or where it would have
-to look deeper or at more positions than it may, it says that it does not know. It works in an array of states, one for each ply.
+A seat can force a win if it has an action at each of its turns after which it is first out whatever the others do, all
+of them together and knowing all hands. The search answers only what it has proven; where nobody can force a win, or
+where it would have to look deeper or at more positions than it may, it says that it does not know. It works in an array
+of states, one for each ply.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ REACH = 2  # cards in the hand of a seat for which a forced win is sought
 def forced_winner(rules, states, untried, first, most_cards):
     """The seat that can force being first out of the deal from ``states[first]``, or NOBODY where none is known to.
 
-    Looks only where at most `most_cards` cards are in play (in the hands and on the table). Noticed silent plays are chance, so
-    under that rule nothing is proven. states, untried: memory for `PLIES` more states and as many sets.
+    Looks only where at most `most_cards` cards are in play (in the hands and on the table). Noticed silent plays are
+    chance, so under that rule nothing is proven. states, untried: memory for `PLIES` more states and as many sets.
     """
     s = states[first]
     if s.num_out > 0 or rules.silent_catch >= 0.0 or rules.num_cards - popcount(s.dead) > most_cards:

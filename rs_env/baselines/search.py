@@ -1,12 +1,13 @@
 """Flat Monte Carlo over sampled deals (perfect-information Monte Carlo, "pimc"), and what all search players share.
 
-For every sampled world, a deal of the hidden cards that agrees with the view, each legal action is taken and the deal played out;
-the action with the best mean utility is chosen. All actions meet the same worlds and the same random numbers, which takes most of
-the noise out of their differences.
+For every sampled world, a deal of the hidden cards that agrees with the view, each legal action is taken and the deal
+played out; the action with the best mean utility is chosen. All actions meet the same worlds and the same random
+numbers, which takes most of the noise out of their differences.
 
-A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring. A play-out that ends without a winner at the cap
-of the search (not of the rules) is worth to each seat its share of 1 / (1 + cards in hand), so that getting rid of cards counts
-and nothing is gained by going on for ever; and every action makes what comes after it worth a little less (`PATIENCE`).
+A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring. A play-out that ends without a winner
+at the cap of the search (not of the rules) is worth to each seat its share of 1 / (1 + cards in hand), so that getting
+rid of cards counts and nothing is gained by going on for ever; and every action makes what comes after it worth a
+little less (`PATIENCE`).
 """
 
 from __future__ import annotations
@@ -56,9 +57,11 @@ def utility(rules, s, seat, taken):
 
 @njit
 def settled(rules, winner, seat):
-    """What a deal that `winner` is proven to win is worth to a seat, or UNSETTLED where that depends on the cards left in the hands.
+    """What a deal that `winner` is proven to win is worth to a seat, or UNSETTLED where that depends on the cards left
+    in the hands.
 
-    A win to come counts as one by the very next action: it is worth less than a win at once, or players would put it off for ever.
+    A win to come counts as one by the very next action: it is worth less than a win at once, or players would put it
+    off for ever.
     """
     if winner == seat:
         return UNSETTLED if rules.scoring == PARLETT else PATIENCE**2
@@ -127,14 +130,18 @@ def best_action(totals, legal, stream):
 
 @njit
 def single_deal(rules_array, rules):
-    """Copy a rule set to the first record of an array, less the match: search looks at the deal that is being played."""
+    """Copy a rule set to the first record of an array, less the match: search looks at the deal that is being
+    played.
+    """
     rules_array[0] = rules
     rules_array[0].target = 0.0
 
 
 @njit
 def without_search(view, rules, belief):
-    """The action if there is only one, IMPOSSIBLE if no deal agrees with the view, else UNDECIDED: then the search is prepared."""
+    """The action if there is only one, IMPOSSIBLE if no deal agrees with the view, else UNDECIDED: then the search is
+    prepared.
+    """
     if without_lowest(view.legal) == EMPTY:
         return lowest(view.legal)
     single_deal(rules, view.rules)
@@ -154,7 +161,20 @@ def pimc_all(views, seeds, worlds, weights, noise, limit, endgame, rules, belief
         totals[:] = 0.0
         for _ in range(worlds):
             stream = draw(view, beliefs[0], stream, states[0])
-            try_actions(rules[0], weights, noise, limit, endgame, states, untried, view.legal, view.seat, mix(stream), chances, totals)
+            try_actions(
+                rules[0],
+                weights,
+                noise,
+                limit,
+                endgame,
+                states,
+                untried,
+                view.legal,
+                view.seat,
+                mix(stream),
+                chances,
+                totals,
+            )
         actions[i] = best_action(totals, view.legal, stream)
 
 
@@ -172,5 +192,18 @@ def open_all(real, compiled, seed, samples, weights, noise, limit, endgame, rule
         for _ in range(samples):
             stream = advance(stream)
             s.chance = stream  # whether a silent play will be noticed is hidden from everybody
-            try_actions(rules[0], weights, noise, limit, endgame, states, untried, legal, np.int64(s.turn), mix(stream), chances, totals)
+            try_actions(
+                rules[0],
+                weights,
+                noise,
+                limit,
+                endgame,
+                states,
+                untried,
+                legal,
+                np.int64(s.turn),
+                mix(stream),
+                chances,
+                totals,
+            )
         actions[i] = best_action(totals, legal, stream)

@@ -21,8 +21,8 @@ _MOST = 1 << 24
 class _Searcher:
     """What the search players share.
 
-    rollout: the player of `rs_env.baselines.tips.LADDER` by whose tips play-outs go. noise: share of random actions in them.
-    cap: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
+    rollout: the player of `rs_env.baselines.tips.LADDER` by whose tips play-outs go. noise: share of random actions in
+    them. cap: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
     Searches work in memory of the agent's own, so threads need an agent each.
     """
 
@@ -32,7 +32,11 @@ class _Searcher:
         if not 0.0 <= noise <= 1.0:
             raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
         self.name = name
-        self._play_out = (weights_of(**LADDER[rollout]), 1.0 if rollout == "random" else noise, check_whole("cap", cap, 0, _MOST))
+        self._play_out = (
+            weights_of(**LADDER[rollout]),
+            1.0 if rollout == "random" else noise,
+            check_whole("cap", cap, 0, _MOST),
+        )
         self._endgame = check_whole("endgame", endgame, 0, 52)
         self._rules = np.zeros(1, RULES)
         self._states = np.zeros(PLIES + 2, STATE)
@@ -74,7 +78,9 @@ class Pimc(_Searcher):
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
         memory = (self._rules, self._beliefs, self._states)
-        pimc_all(views, seeds_for(views, self._seed, seeds), self._worlds, *self._play_out, self._endgame, *memory, actions)
+        pimc_all(
+            views, seeds_for(views, self._seed, seeds), self._worlds, *self._play_out, self._endgame, *memory, actions
+        )
         return _possible(actions)
 
 
@@ -133,5 +139,15 @@ class SeesAll(_Searcher):
         """One legal action, int64 (B,), for each state (dtype `rs_env.state.STATE`) of a game that goes on."""
         actions = np.empty(len(states), np.int64)
         compiled = compile_rules(as_rules(rules))
-        open_all(states, compiled, self._seed, self._samples, *self._play_out, self._endgame, self._rules, self._states, actions)
+        open_all(
+            states,
+            compiled,
+            self._seed,
+            self._samples,
+            *self._play_out,
+            self._endgame,
+            self._rules,
+            self._states,
+            actions,
+        )
         return actions

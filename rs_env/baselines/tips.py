@@ -1,10 +1,11 @@
 """Rule-based players: tips of card players, each a small function with its reason, weighed against one another.
 
-A player is a vector of weights, one for each tip. It plays the legal action with the highest weighed sum, equals being drawn at
-random; with all weights zero it plays at random. `LADDER` names the players, `TIPS` the tips.
+A player is a vector of weights, one for each tip. It plays the legal action with the highest weighed sum, equals being
+drawn at random; with all weights zero it plays at random. `LADDER` names the players, `TIPS` the tips.
 
-The functions here are compiled and work on any record with the public fields, a view or a state of a search; what is not public
-is passed in: the hand, the legal actions, and the chances that others are void (`chances_of_view`, `chances_of_state`).
+The functions here are compiled and work on any record with the public fields, a view or a state of a search; what is
+not public is passed in: the hand, the legal actions, and the chances that others are void (`chances_of_view`,
+`chances_of_state`).
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from rs_env.view import view_key
 TIPS = ("void", "long", "low", "cheap", "high", "single", "block", "duck", "last", "dump", "ruff", "silent")
 VOID, LONG, LOW, CHEAP, HIGH, SINGLE, BLOCK, DUCK, LAST, DUMP, RUFF, SILENT = range(len(TIPS))
 
-# The ladder, from nothing to all that helps. Weights for leads are in units of one certain break of the trick. Those of the last
-# are rounded from a search (cross-entropy method) for the most wins against random players under both main rule sets and
-# against an earlier version of itself; what each is worth is in ``docs/baselines.md``.
+# The ladder, from nothing to all that helps. Weights for leads are in units of one certain break of the trick. Those of
+# the last are rounded from a search (cross-entropy method) for the most wins against random players under both main
+# rule sets and against an earlier version of itself; what each is worth is in ``docs/baselines.md``.
 LADDER: dict[str, dict[str, float]] = {
     "random": {},
     "low": {"low": 1.0, "duck": 1.0, "ruff": 1.0},
@@ -54,8 +55,9 @@ def weights_of(**tips: float) -> np.ndarray:
     return np.array([tips.get(name, 0.0) for name in TIPS])
 
 
-# Tips for a lead. `broken`: chance that somebody cannot follow. A led card that another player must pick up has cost its
-# leader nothing but the lead, and no card of a completed trick comes back either: a lead is always safe for who leads.
+# Tips for a lead. `broken`: chance that somebody cannot follow. A led card that another player must pick up has cost
+# its leader nothing but the lead, and no card of a completed trick comes back either: a lead is always safe for who
+# leads.
 
 
 @njit(inline="always")
@@ -229,8 +231,8 @@ def chances_of_state(rules, s, seat, chances):
 def chances_of_view(view, chances):
     """Write the chances that others are void, the seats taken as independent.
 
-    First for each suit the chance that somebody cannot follow its lead, then for each that somebody with one card left cannot,
-    then that somebody yet to play to the trick cannot follow.
+    First for each suit the chance that somebody cannot follow its lead, then for each that somebody with one card left
+    cannot, then that somebody yet to play to the trick cannot follow.
     """
     rules = view.rules
     unseen = unseen_cards(rules, view) & ~view.hand
@@ -256,7 +258,9 @@ def chances_of_view(view, chances):
 
 @njit(inline="always")
 def _chance_void(view, seat, suit, unseen, total):
-    """Probability that another seat has none of a suit, its unknown cards taken as drawn from all unseen cards with replacement."""
+    """Probability that another seat has none of a suit, its unknown cards taken as drawn from all unseen cards with
+    replacement.
+    """
     cards = suit_set(suit)
     if view.known[seat] & cards:
         return 0.0
@@ -289,7 +293,9 @@ def act_all(w, views, seeds, actions):
 
 @njit(cache=True, nogil=True)
 def policy_all(w, views, probabilities):
-    """Write the probability of each action of the player with weights `w`, 0 before, for each view: the best ones alike."""
+    """Write the probability of each action of the player with weights `w`, 0 before, for each view: the best ones
+    alike.
+    """
     chances = np.empty(NUM_CHANCES)
     scores = np.empty(NUM_ACTIONS)
     for i in range(views.shape[0]):

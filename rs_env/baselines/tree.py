@@ -1,9 +1,10 @@
 """Information-set Monte Carlo tree search for any number of players ("ismcts").
 
-One tree, whose branches are actions, since all actions are public. Every iteration samples a world that agrees with the view,
-goes down the tree by the actions that are legal in that world (UCB with counts of how often an action was available), adds one
-node, plays out, and adds to each node on the way the utility of the seat that moved into it: every seat looks after itself.
-(P. I. Cowling, E. J. Powley, D. Whitehouse, "Information Set Monte Carlo Tree Search", IEEE TCIAIG 4(2), 2012: SO-ISMCTS.)
+One tree, whose branches are actions, since all actions are public. Every iteration samples a world that agrees with the
+view, goes down the tree by the actions that are legal in that world (UCB with counts of how often an action was
+available), adds one node, plays out, and adds to each node on the way the utility of the seat that moved into it: every
+seat looks after itself. (P. I. Cowling, E. J. Powley, D. Whitehouse, "Information Set Monte Carlo Tree Search", IEEE
+TCIAIG 4(2), 2012: SO-ISMCTS.)
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ def _iterate(rules, weights, noise, limit, exploration, tree, size, path, s, str
         depth += 1
         action = np.int64(tree[node].action)
         engine.step(rules, s, action)
-        noticed = s.hand[seat] >> np.uint64(action) & np.uint64(1)  # the card went back: what follows is no part of this branch
+        noticed = s.hand[seat] >> np.uint64(action) & np.uint64(
+            1
+        )  # the card went back: what follows is no part of this branch
         if tree[node].visits == 0 or noticed:
             break
     taken = play_out(rules, weights, noise, s, limit, stream, chances)
@@ -100,8 +103,12 @@ def _iterate(rules, weights, noise, limit, exploration, tree, size, path, s, str
 
 
 @njit(cache=True, nogil=True)
-def ismcts_all(views, seeds, iterations, exploration, weights, noise, limit, rules, beliefs, states, tree, path, actions):
-    """Write the most visited action for each view; `rules`, `beliefs`, `states`, `tree` and `path` are memory to work in."""
+def ismcts_all(
+    views, seeds, iterations, exploration, weights, noise, limit, rules, beliefs, states, tree, path, actions
+):
+    """Write the most visited action for each view; `rules`, `beliefs`, `states`, `tree` and `path` are memory to work
+    in.
+    """
     chances, totals = np.empty(NUM_CHANCES), np.empty(64)
     for i in range(views.shape[0]):
         view = views[i]
@@ -112,7 +119,9 @@ def ismcts_all(views, seeds, iterations, exploration, weights, noise, limit, rul
         tree[0].tried, tree[0].first_child, size = EMPTY, 0, 1
         for _ in range(iterations):
             stream = draw(view, beliefs[0], stream, states[0])
-            size = _iterate(rules[0], weights, noise, limit, exploration, tree, size, path, states[0], mix(stream), chances)
+            size = _iterate(
+                rules[0], weights, noise, limit, exploration, tree, size, path, states[0], mix(stream), chances
+            )
         totals[:] = 0.0
         child = np.int64(tree[0].first_child)
         while child != 0:

@@ -9,15 +9,17 @@ Needs the extra ``openspiel`` (``pip install rs_env[openspiel]``); nothing else 
 The engine plays; this module only turns its chance into chance nodes:
 
 - the first dealer, drawn by lot: the outcome is a seat;
-- each deal, card by card in dealing order: the outcome is the card. With ``merge_deals=True`` the cards come in order of their ids
-  and the outcome is the seat that gets the next one (then, where the last card is shown as trump, which card that is), so that
-  deals which differ only in the order of cards within hands are one history, and full trees are far smaller;
-- under the silent rule, whether a silent play is noticed: 0 no, 1 yes. There is no such node where ``silent_catch`` is 0 or 1.
+- each deal, card by card in dealing order: the outcome is the card. With ``merge_deals=True`` the cards come in order
+  of their ids and the outcome is the seat that gets the next one (then, where the last card is shown as trump, which
+  card that is), so that deals which differ only in the order of cards within hands are one history, and full trees are
+  far smaller;
+- under the silent rule, whether a silent play is noticed: 0 no, 1 yes. There is no such node where ``silent_catch`` is
+  0 or 1.
 
-Parameters are ``preset``, ``merge_deals`` and the fields of `Rules`. A field at its default (-1, "" for text, False) is as the
-preset has it; there is no value for None, since None is the default of every field that allows it. OpenSpiel wants ``target`` and
-``silent_catch`` with a point: ``target=30.0``. Utilities are the rewards of ``docs/rules.md``, of general sum since nobody
-wins a truncated deal.
+Parameters are ``preset``, ``merge_deals`` and the fields of `Rules`. A field at its default (-1, "" for text, False) is
+as the preset has it; there is no value for None, since None is the default of every field that allows it. OpenSpiel
+wants ``target`` and ``silent_catch`` with a point: ``target=30.0``. Utilities are the rewards of ``docs/rules.md``, of
+general sum since nobody wins a truncated deal.
 """
 
 from __future__ import annotations

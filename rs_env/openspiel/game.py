@@ -35,7 +35,9 @@ _UNSET: dict[str, Any] = {
 # Game
 
 
-def load_game(rules: Rules | str | Mapping[str, Any] = "rolling_stone", merge_deals: bool = False, **overrides: Any) -> Any:
+def load_game(
+    rules: Rules | str | Mapping[str, Any] = "rolling_stone", merge_deals: bool = False, **overrides: Any
+) -> Any:
     """The OpenSpiel game of a rule set: a `Rules`, a preset's name or a mapping of options, with some options changed.
 
     Raises ValueError as `Rules` does.
@@ -50,7 +52,9 @@ class RollingStoneGame(pyspiel.Game):
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         given = {name: value for name, value in (params or {}).items() if value != _UNSET[name]}
-        self.rules = Rules.preset(given.get("preset", _UNSET["preset"]), **{name: given[name] for name in OPTIONS if name in given})
+        self.rules = Rules.preset(
+            given.get("preset", _UNSET["preset"]), **{name: given[name] for name in OPTIONS if name in given}
+        )
         self.merge_deals = bool(given.get("merge_deals", False))
         self.compiled = compile_rules(self.rules)
         self.branches = chance_branches(self.rules)
@@ -66,13 +70,19 @@ class RollingStoneGame(pyspiel.Game):
         return RollingStoneState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """One for the dealer, and for each deal those of the cards and one for each action that may be a silent play."""
+        """One for the dealer, and for each deal those of the cards and one for each action that may be a silent
+        play.
+        """
         silent = self.rules.action_limit if len(self.branches) == 2 else 0
         return min(_MOST, 1 + _most_deals(self.rules) * (self.deal_length + silent))
 
-    def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> RollingStoneObserver:
+    def make_py_observer(
+        self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None
+    ) -> RollingStoneObserver:
         """A `RollingStoneObserver`."""
-        return RollingStoneObserver(self.rules, iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False), params)
+        return RollingStoneObserver(
+            self.rules, iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False), params
+        )
 
     def seat_of(self, place: int, dealer: int) -> int:
         """The seat that card number `place` of the deck goes to."""
@@ -115,11 +125,17 @@ def _most_deals(rules: Rules) -> int:
 
 
 def _utility_bounds(rules: Rules) -> tuple[float, float]:
-    """Bounds of the rewards: of a deal those where one seat is out and another has all cards, of a match the shares of 1."""
+    """Bounds of the rewards: of a deal those where one seat is out and another has all cards, of a match the shares of
+    1.
+    """
     if rules.target is not None:
         return 0.0, 1.0
     states = np.zeros(1, STATE)
-    states["status"], states["num_out"], states["still_in"] = TERMINATED, 1, (1 << rules.num_players) - 2  # seat 0 is out
+    states["status"], states["num_out"], states["still_in"] = (
+        TERMINATED,
+        1,
+        (1 << rules.num_players) - 2,
+    )  # seat 0 is out
     states["hand"][0, 1], states["hand_size"][0, 1] = set_of(rules.deck), len(rules.deck)
     outcome = np.zeros((2, rules.num_players))
     kernels.outcome(compile_rules(rules), states, 0, outcome[0], outcome[1])
@@ -132,10 +148,10 @@ def _utility_bounds(rules: Rules) -> tuple[float, float]:
 class _Position:
     """What a state has beside OpenSpiel's own history, copied as a whole.
 
-    states: an array of the engine's record. dealt: outcomes of this deal's chance nodes so far, None before there is a dealer.
-    silent: the states after an unnoticed and after a noticed silent play while chance decides between them, else None. start: length
-    of the history before this deal. hands: the cards each seat was dealt, as sets. private: for each seat, the text of what it was
-    dealt. public: the text of what everybody has seen.
+    states: an array of the engine's record. dealt: outcomes of this deal's chance nodes so far, None before there is a
+    dealer. silent: the states after an unnoticed and after a noticed silent play while chance decides between them,
+    else None. start: length of the history before this deal. hands: the cards each seat was dealt, as sets. private:
+    for each seat, the text of what it was dealt. public: the text of what everybody has seen.
     """
 
     def __init__(self) -> None:
@@ -242,7 +258,9 @@ class RollingStoneState(pyspiel.State):
         """Give the engine the deck that chance has dealt, and write down what is seen before the first play."""
         game, at = self.get_game(), self._at
         at.states = at.states.copy()
-        kernels.deal_deck(game.compiled, at.states, 0, np.array(self._deck_of_seats(dealt) if game.merge_deals else dealt, np.int8))
+        kernels.deal_deck(
+            game.compiled, at.states, 0, np.array(self._deck_of_seats(dealt) if game.merge_deals else dealt, np.int8)
+        )
         at.hands = tuple(at.states["hand"][0, : self.num_players()].tolist())
         before = at.private or ("",) * len(at.hands)
         at.private = tuple(text + hand_text(hand) for text, hand in zip(before, at.hands, strict=True))
@@ -303,7 +321,9 @@ class RollingStoneState(pyspiel.State):
         return information_text(player, self._at.private[player] if self._at.private else "", self._at.public)
 
     def deal_so_far(self, player: int) -> tuple[int, list[int], int | None, list[tuple[int, int]]]:
-        """Of the running deal: the dealer, the player's cards at its start, the card shown, and (player, action) of each play."""
+        """Of the running deal: the dealer, the player's cards at its start, the card shown, and (player, action) of
+        each play.
+        """
         game, at = self.get_game(), self._at
         shown = at.states["deck"][0, len(game.rules.deck) - 1].item() if game.shows_trump else None
         plays = [(item.player, item.action) for item in self.full_history()[at.start + game.deal_length :]]
@@ -312,20 +332,23 @@ class RollingStoneState(pyspiel.State):
     def resample_from_infostate(self, player_id: int, sampler: Callable[[], float]) -> RollingStoneState:
         """A state drawn uniformly from those with the same information state of this player.
 
-        sampler: gives numbers in [0, 1). Unseen cards have been in their hands since they were dealt, so a draw of the hands as
-        they are now (`rs_env.belief`) tells what was dealt, and the same actions are played again from there. Deals of a match
-        that are over stay as they were: what is left of them are the totals, which everybody knows. Raises ValueError at chance
-        nodes, where something is under way that no hand shows yet.
+        sampler: gives numbers in [0, 1). Unseen cards have been in their hands since they were dealt, so a draw of the
+        hands as they are now (`rs_env.belief`) tells what was dealt, and the same actions are played again from there.
+        Deals of a match that are over stay as they were: what is left of them are the totals, which everybody knows.
+        Raises ValueError at chance nodes, where something is under way that no hand shows yet.
         """
         if self.is_chance_node():
-            raise ValueError("a chance node has no states to draw: resample_from_infostate needs a player to act, or the end")
+            raise ValueError(
+                "a chance node has no states to draw: resample_from_infostate needs a player to act, or the end"
+            )
         game, at = self.get_game(), self._at
         rng = np.random.default_rng([int(sampler() * 2**53) for _ in range(2)])
         now = belief.sample(self.view(player_id)[0], 1, rng)["hand"][0].tolist()
         unseen = (at.states["hand"] & ~at.states["known"])[0].tolist()
         known = at.states["known"][0].tolist()
         hands = [
-            dealt if seat == player_id else (dealt & ~unseen[seat]) | (now[seat] & ~known[seat]) for seat, dealt in enumerate(at.hands)
+            dealt if seat == player_id else (dealt & ~unseen[seat]) | (now[seat] & ~known[seat])
+            for seat, dealt in enumerate(at.hands)
         ]
         history = self.history()
         history[at.start : at.start + game.deal_length] = self._outcomes_for(hands, rng)
@@ -379,7 +402,9 @@ def opening(rules: Rules, s: np.void) -> str:
     text = f" dealer {s['dealer']}"
     if s["deals_done"]:
         text += f" totals {s['totals'][: rules.num_players].tolist()}"
-    return text + (f" shown {action_text(int(s['deck'][len(rules.deck) - 1]))}:" if rules.trump == "last_dealt" else ":")
+    return text + (
+        f" shown {action_text(int(s['deck'][len(rules.deck) - 1]))}:" if rules.trump == "last_dealt" else ":"
+    )
 
 
 def event(action: int | None, noticed: int) -> str:

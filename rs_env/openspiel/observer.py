@@ -24,20 +24,23 @@ def has_information_tensor(rules: Rules) -> bool:
 
 
 class RollingStoneObserver:
-    """OpenSpiel's observer: ``tensor`` (float32), its named pieces ``dict``, ``set_from(state, player)``, ``string_from(state, player)``.
+    """OpenSpiel's observer: ``tensor`` (float32), its named pieces ``dict``, ``set_from(state, player)``,
+    ``string_from(state, player)``.
 
-    The pieces are the player (n), then the sections of `rs_env.observation`, each divided by its bound; with perfect recall also the
-    dealer (n, clockwise from the player), the player's cards at the start of the deal (52), the card shown (52) and the plays of
-    the deal (limit, 54), a row for each action: one for the action, and in the last place for its being noticed. That tensor
-    does not exist for matches and for more than 2000 actions. While cards are dealt all is zero but the player.
-    Raises ValueError for parameters, and for other information than that of one player.
+    The pieces are the player (n), then the sections of `rs_env.observation`, each divided by its bound; with perfect
+    recall also the dealer (n, clockwise from the player), the player's cards at the start of the deal (52), the card
+    shown (52) and the plays of the deal (limit, 54), a row for each action: one for the action, and in the last place
+    for its being noticed. That tensor does not exist for matches and for more than 2000 actions. While cards are dealt
+    all is zero but the player. Raises ValueError for parameters, and for other information than that of one player.
     """
 
     def __init__(self, rules: Rules, kind: Any, params: Mapping[str, Any] | None) -> None:
         if params:
             raise ValueError(f"observation parameters {params!r} are not allowed: there are none")
         if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
-            raise ValueError(f"observation type {kind} is not allowed: it must have public_info=True and private_info=SINGLE_PLAYER")
+            raise ValueError(
+                f"observation type {kind} is not allowed: it must have public_info=True and private_info=SINGLE_PLAYER"
+            )
         self._spec, self._perfect_recall = observation_spec(rules.num_players), kind.perfect_recall
         self._high = self._spec.high
         self.tensor: np.ndarray | None = None
@@ -48,9 +51,16 @@ class RollingStoneObserver:
     def _lay_out(self, rules: Rules) -> None:
         n = rules.num_players
         shapes: dict[str, tuple[int, ...]] = {"player": (n,)}
-        shapes |= {s.name: (s.rows, s.width) if min(s.rows, s.width) > 1 else (s.size,) for s in self._spec.sections.values()}
+        shapes |= {
+            s.name: (s.rows, s.width) if min(s.rows, s.width) > 1 else (s.size,) for s in self._spec.sections.values()
+        }
         if self._perfect_recall:
-            shapes |= {"dealer": (n,), "dealt": (NUM_CARDS,), "shown": (NUM_CARDS,), "plays": (rules.action_limit, NUM_ACTIONS + 1)}
+            shapes |= {
+                "dealer": (n,),
+                "dealt": (NUM_CARDS,),
+                "shown": (NUM_CARDS,),
+                "plays": (rules.action_limit, NUM_ACTIONS + 1),
+            }
         ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
         self.tensor = np.zeros(ends[-1], np.float32)
         parts = np.split(self.tensor, ends[:-1])
@@ -59,7 +69,9 @@ class RollingStoneObserver:
     def set_from(self, state: RollingStoneState, player: int) -> None:
         """Write to the tensor what the player knows in a state. Raises ValueError where there is no tensor."""
         if self.tensor is None:
-            raise ValueError(f"there is no information state tensor for matches and for max_actions above {_LONGEST_TENSOR}")
+            raise ValueError(
+                f"there is no information state tensor for matches and for max_actions above {_LONGEST_TENSOR}"
+            )
         self.tensor.fill(0)
         self.dict["player"][player] = 1
         if state.is_dealing():
@@ -69,7 +81,9 @@ class RollingStoneObserver:
         if self._perfect_recall:
             self._recall(player, *state.deal_so_far(player))
 
-    def _recall(self, player: int, dealer: int, dealt: list[int], shown: int | None, plays: list[tuple[int, int]]) -> None:
+    def _recall(
+        self, player: int, dealer: int, dealt: list[int], shown: int | None, plays: list[tuple[int, int]]
+    ) -> None:
         self.dict["dealer"][(dealer - player) % len(self.dict["dealer"])] = 1
         self.dict["dealt"][dealt] = 1
         if shown is not None:

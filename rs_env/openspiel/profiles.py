@@ -21,7 +21,10 @@ def information_state_strings(tree: GameTree) -> list[str]:
         above = start - len(public)
         nodes = range(start, stop)
         public = (
-            [public[tree.parent[node] - above] + event(int(tree.action[node]), int(tree.outcome[node])) for node in nodes]
+            [
+                public[tree.parent[node] - above] + event(int(tree.action[node]), int(tree.outcome[node]))
+                for node in nodes
+            ]
             if start
             else [opening(tree.rules, tree.states[node]) for node in nodes]
         )
@@ -35,13 +38,16 @@ def information_state_strings(tree: GameTree) -> list[str]:
 def to_openspiel(tree: GameTree, profile: np.ndarray) -> Any:
     """A profile as a ``pyspiel.TabularPolicy`` for `load_game` of the tree's rules."""
     rows = zip(information_state_strings(tree), tree.check_profile(profile).tolist(), tree.legal.tolist(), strict=True)
-    return pyspiel.TabularPolicy({text: [(a, row[a]) for a in range(NUM_ACTIONS) if legal[a]] for text, row, legal in rows})
+    return pyspiel.TabularPolicy(
+        {text: [(a, row[a]) for a in range(NUM_ACTIONS) if legal[a]] for text, row, legal in rows}
+    )
 
 
 def information_states(tree: GameTree) -> Iterator[tuple[int, RollingStoneState]]:
     """A state of each information set of a tree: pairs of the set's number and the state, which is at its owner's turn.
 
-    The game is `load_game` of the tree's rules with ``merge_deals=True``; its information state strings are those without.
+    The game is `load_game` of the tree's rules with ``merge_deals=True``; its information state strings are those
+    without.
     """
     game = load_game(tree.rules, merge_deals=True)
     states: list[RollingStoneState] = []
@@ -49,7 +55,10 @@ def information_states(tree: GameTree) -> Iterator[tuple[int, RollingStoneState]
         above = start - len(states)
         nodes = range(start, stop)
         states = (
-            [_state_after(states[tree.parent[node] - above], int(tree.action[node]), int(tree.outcome[node])) for node in nodes]
+            [
+                _state_after(states[tree.parent[node] - above], int(tree.action[node]), int(tree.outcome[node]))
+                for node in nodes
+            ]
             if start
             else [_state_of_deal(game, tree, node) for node in nodes]
         )
@@ -81,14 +90,16 @@ def from_openspiel(tree: GameTree, policy: Any, texts: Sequence[str] | None = No
     """The profile, float64 (I, 53), of a policy for OpenSpiel's game of the tree's rules, with or without merged deals.
 
     policy: a ``pyspiel.TabularPolicy`` is asked by information state strings. Anything else is asked by states:
-    ``action_probabilities(state)`` gives a dict from actions to probabilities, as do all policies of OpenSpiel in C++ and Python,
-    those of sampled CFR (MCCFR), which know no strings, among them.
+    ``action_probabilities(state)`` gives a dict from actions to probabilities, as do all policies of OpenSpiel in C++
+    and Python, those of sampled CFR (MCCFR), which know no strings, among them.
     texts: `information_state_strings` of the tree, if they are at hand; only tables need them.
-    Raises TypeError for what has no such method, ValueError where an answer is no distribution over the legal actions, which
-    includes tables that leave an information set out.
+    Raises TypeError for what has no such method, ValueError where an answer is no distribution over the legal actions,
+    which includes tables that leave an information set out.
     """
     if not callable(getattr(policy, "action_probabilities", None)):
-        raise TypeError(f"policy={policy!r} is not allowed: it must have OpenSpiel's method action_probabilities(state)")
+        raise TypeError(
+            f"policy={policy!r} is not allowed: it must have OpenSpiel's method action_probabilities(state)"
+        )
     questions: Iterable[tuple[int, Any]]
     if isinstance(policy, pyspiel.TabularPolicy):
         questions = enumerate(information_state_strings(tree) if texts is None else texts)
@@ -102,11 +113,12 @@ def from_openspiel(tree: GameTree, policy: Any, texts: Sequence[str] | None = No
 
 
 def cfr(tree: GameTree, checkpoints: Iterable[int], plus: bool = True) -> Iterator[tuple[int, np.ndarray]]:
-    """OpenSpiel's CFR+ (or CFR) on the game of a tree: (iterations, average profile) at each of these numbers of iterations.
+    """OpenSpiel's CFR+ (or CFR) on the game of a tree: (iterations, average profile) at each of these numbers of
+    iterations.
 
-    CFR: M. Zinkevich et al., *Regret Minimization in Games with Incomplete Information*, 2007; CFR+: O. Tammelin, 2014. The
-    profile is one for `rs_env.arena.exact.nash_conv`. Memory grows with the square of ``max_actions``, since each of OpenSpiel's
-    states carries its own history.
+    CFR: M. Zinkevich et al., *Regret Minimization in Games with Incomplete Information*, 2007; CFR+: O. Tammelin, 2014.
+    The profile is one for `rs_env.arena.exact.nash_conv`. Memory grows with the square of ``max_actions``, since each
+    of OpenSpiel's states carries its own history.
     """
     game = pyspiel.convert_to_cached_tree(load_game(tree.rules, merge_deals=True))
     solver = (pyspiel.CFRPlusSolver if plus else pyspiel.CFRSolver)(game)

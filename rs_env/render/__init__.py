@@ -17,12 +17,16 @@ RENDER_MODES = ("ansi", "human", "rgb_array")
 def check_render_mode(mode: str | None) -> str | None:
     """The mode. Raises ValueError for any but None and `RENDER_MODES`."""
     if mode is not None and mode not in RENDER_MODES:
-        raise ValueError(f"render_mode={mode!r} is not allowed: it must be None or one of {', '.join(map(repr, RENDER_MODES))}")
+        raise ValueError(
+            f"render_mode={mode!r} is not allowed: it must be None or one of {', '.join(map(repr, RENDER_MODES))}"
+        )
     return mode
 
 
 def render(game: Game, mode: str | None) -> str | np.ndarray | None:
-    """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in ``"rgb_array"``; else None."""
+    """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in ``"rgb_array"``;
+    else None.
+    """
     if mode == "ansi":
         return render_text(game)
     if mode == "rgb_array":

@@ -26,7 +26,11 @@ def render_text(game: Game) -> str:
 
 
 def _headline(game: Game) -> str:
-    parts = [f"action {game.num_actions} of {game.rules.action_limit}", f"dealer {game.dealer}", f"leader {game.leader}"]
+    parts = [
+        f"action {game.num_actions} of {game.rules.action_limit}",
+        f"dealer {game.dealer}",
+        f"leader {game.leader}",
+    ]
     if game.rules.target is not None:
         totals = " ".join(f"{total:g}" for total in game.scores())
         deal = game.deals_done + (not game.is_over)
