@@ -25,7 +25,7 @@ import tyro
 from rich.console import Console
 
 from agents.config import TrainConfig, load_config
-from rs_env.arena.terminal import end_with
+from rs_env.command_line import end_with
 
 CONFIGS = Path(__file__).parent / "configs"
 

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from agents.config import TrainConfig
 from agents.networks import PolicyValueNet
+from rs_env.engine.observation import OBSERVATION_VERSION
 from rs_env.files import write_whole
-from rs_env.observation import OBSERVATION_VERSION
 
 FORMAT = "rs_env.checkpoint/2"
 FILE_NAME = "checkpoint.safetensors"

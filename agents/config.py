@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rs_env.baselines import make_agent
-from rs_env.rng import check_whole
+from rs_env.checks import check_whole
 from rs_env.rules import Rules, as_rules
 
 _MOST = 2**31 - 1

@@ -22,11 +22,11 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.policy import PolicyAgent
+from rs_env.agent import Agent
 from rs_env.arena import Duel, duel
 from rs_env.arena.statistics import few_deals
-from rs_env.arena.terminal import end_with, terminal
-from rs_env.baselines import AGENTS, make_agent
-from rs_env.baselines.agent import Agent, as_agent
+from rs_env.baselines import AGENTS, as_agent
+from rs_env.command_line import end_with, terminal
 from rs_env.rules import Rules
 
 
@@ -86,7 +86,7 @@ def opponent_named(name: str, temperature: float) -> Agent:
     """
     if name not in AGENTS and Path(name).exists():
         return PolicyAgent.load(name, temperature)
-    return as_agent(name, make_agent)
+    return as_agent(name)
 
 
 def command_line() -> int:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
-from rs_env.observation import ObservationSpec, observation_spec
+from rs_env.engine.observation import ObservationSpec, observation_spec
 
 USUAL_HAND_SIZE = 8.0
 

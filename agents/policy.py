@@ -10,9 +10,10 @@ import torch
 from agents.checkpoint import load_checkpoint
 from agents.config import TEMPERATURES, is_temperature
 from agents.networks import PolicyValueNet
-from rs_env.baselines.agent import as_views, seeds_for
+from rs_env.agent import seeds_for
+from rs_env.checks import check_seed
 from rs_env.encoding import draws, observations
-from rs_env.rng import check_seed
+from rs_env.engine.view import as_views
 
 
 class PolicyAgent:
@@ -44,7 +45,7 @@ class PolicyAgent:
         self._seed = np.uint64(check_seed(seed))
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        """One legal action, int64 (B,), for each view; `seeds` as in `rs_env.baselines.agent.Agent`.
+        """One legal action, int64 (B,), for each view; `seeds` as in `rs_env.agent.Agent`.
 
         Raises ValueError for views of another number of players.
         """

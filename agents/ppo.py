@@ -17,7 +17,7 @@ from agents.networks import PolicyValueNet, entropy, sample
 from agents.rollout import Rollout, advantages_by_seat
 from rs_env import SelfPlayVectorEnv
 from rs_env.cards import NUM_ACTIONS
-from rs_env.state import STATE
+from rs_env.engine.state import STATE
 
 LOWEST_LEARNING_RATE = 0.1  # of the first
 

@@ -37,8 +37,8 @@ from agents.config import TrainConfig
 from agents.evaluate import evaluate, table_of
 from agents.policy import PolicyAgent
 from agents.ppo import PPO
+from rs_env.agent import Agent
 from rs_env.arena import Duel
-from rs_env.baselines.agent import Agent
 from rs_env.files import only_process_in, write_whole
 
 CONFIG, METRICS, EVALUATION, BEST = "config.json", "metrics.jsonl", "evaluation.json", "best.safetensors"

@@ -4,7 +4,7 @@ table.
     python -m benchmarks.check_exact         # half a minute on one core
 
 The first table grows the game of three players and 12 actions from the list-based rules of ``tests/reference.py``, runs
-CFR+ on it, and computes NashConv by recursion (``tests/plain_tree.py``): it shares no code with `rs_env.arena.exact`
+CFR+ on it, and computes NashConv by recursion (``tests/plain_tree.py``): it shares no code with `rs_env.solve.exact`
 and none with OpenSpiel. The second gives the exact value of `rs_env.arena.SearchResponder` (its mixture estimated from
 two seeds) against frozen agents, beside that of an exact best response, which it cannot exceed: means over the seats.
 """
@@ -16,8 +16,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from benchmarks.tiny_cfr import rules_with, table
-from rs_env.arena.best_response import SearchResponder
-from rs_env.arena.exact import GameTree, nash_conv
+from rs_env.solve.exact import GameTree, nash_conv
+from rs_env.solve.responder import SearchResponder
 from tests.plain_tree import PlainCFR, forest, plain_nash_conv
 
 

@@ -16,10 +16,10 @@ import argparse
 import time
 from collections.abc import Iterable
 
-from rs_env.arena.agents import fair_baselines
-from rs_env.arena.exact import GameTree, nash_conv
+from rs_env.arena.players import fair_baselines
 from rs_env.baselines import make_agent
 from rs_env.rules import Rules
+from rs_env.solve.exact import GameTree, nash_conv
 
 
 def rules_with(max_actions: int, num_players: int = 2) -> Rules:

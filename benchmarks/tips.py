@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from rs_env import Rules
 from rs_env.arena import Duel, duel
-from rs_env.baselines.agent import RuleBasedAgent
+from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
 BEST = "heuristic"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rs_env.observation import table
+from rs_env.engine.observation import table
 
 PAGE = Path(__file__).parent / "observation.md"
 BETWEEN = re.compile(r"(<!-- table: begin[^\n]*-->\n).*(<!-- table: end -->)", re.DOTALL)

@@ -14,13 +14,13 @@ import pettingzoo
 
 if TYPE_CHECKING:
     from rs_env.actions import ActionTypeError, IllegalActionError
-    from rs_env.aec import env, parallel_env, raw_env
     from rs_env.baselines import make_agent
+    from rs_env.engine.observation import OBSERVATION_VERSION, ObservationSpec
+    from rs_env.envs.pettingzoo import env, parallel_env, raw_env
+    from rs_env.envs.self_play import Batch, SelfPlayVectorEnv
     from rs_env.game import Game
-    from rs_env.observation import OBSERVATION_VERSION, ObservationSpec
     from rs_env.record import read_records, replay, write_records
     from rs_env.rules import Rules
-    from rs_env.vector import Batch, SelfPlayVectorEnv
 
 __version__ = "0.1.0"
 
@@ -30,13 +30,13 @@ _HOME = {
     "Game": "game",
     "IllegalActionError": "actions",
     "ActionTypeError": "actions",
-    "OBSERVATION_VERSION": "observation",
-    "ObservationSpec": "observation",
-    "env": "aec",
-    "raw_env": "aec",
-    "parallel_env": "aec",
-    "SelfPlayVectorEnv": "vector",
-    "Batch": "vector",
+    "OBSERVATION_VERSION": "engine.observation",
+    "ObservationSpec": "engine.observation",
+    "env": "envs.pettingzoo",
+    "raw_env": "envs.pettingzoo",
+    "parallel_env": "envs.pettingzoo",
+    "SelfPlayVectorEnv": "envs.self_play",
+    "Batch": "envs.self_play",
     "make_agent": "baselines",
     "replay": "record",
     "read_records": "record",
@@ -62,12 +62,18 @@ __all__ = [
 ]
 
 
-_MODULES = ("arena", "baselines", "belief", "packing", "view")
+_MODULES = {
+    "arena": "arena",
+    "baselines": "baselines",
+    "belief": "belief",
+    "packing": "engine.packing",
+    "view": "engine.view",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
@@ -83,12 +89,12 @@ def _register() -> None:
     """Enter the environments in the registries of Gymnasium and PettingZoo; the latter came with its version 1.27."""
     gymnasium.register(
         "rs_env/RollingStone-v0",
-        entry_point="rs_env.single:RollingStoneEnv",
-        vector_entry_point="rs_env.single_vector:RollingStoneVectorEnv",
+        entry_point="rs_env.envs.gymnasium_single:RollingStoneEnv",
+        vector_entry_point="rs_env.envs.gymnasium_vector:RollingStoneVectorEnv",
     )
     if hasattr(pettingzoo, "register"):
-        pettingzoo.register("aec", "rs_env/rolling_stone-v0", "rs_env.aec:env")
-        pettingzoo.register("parallel", "rs_env/rolling_stone-v0", "rs_env.aec:parallel_env")
+        pettingzoo.register("aec", "rs_env/rolling_stone-v0", "rs_env.envs.pettingzoo:env")
+        pettingzoo.register("parallel", "rs_env/rolling_stone-v0", "rs_env.envs.pettingzoo:parallel_env")
 
 
 _register()

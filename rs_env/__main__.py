@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _warm() -> None:
-    from rs_env.jit import code_folder, missed
+    from rs_env.engine.jit import code_folder, missed
     from rs_env.warm import warm
 
     begin = time.perf_counter()

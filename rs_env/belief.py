@@ -26,13 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, members
-from rs_env.jit import njit
-from rs_env.rng import advance, below, check_seed, check_whole, game_key, unit
+from rs_env.checks import check_seed, check_whole
+from rs_env.engine.bits import EMPTY, bit, lowest, nth_member, popcount, suit_set
+from rs_env.engine.jit import njit
+from rs_env.engine.rng import advance, below, game_key, unit
+from rs_env.engine.state import NO_CARD, STATE
+from rs_env.engine.view import VIEW, copy_public
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
-from rs_env.state import NO_CARD, STATE
-from rs_env.view import VIEW, copy_public
 
 _SLOTS = NUM_SUITS  # there are at most as many classes as suits
 _LAST = _SLOTS - 1  # the largest class; what remains of it follows from the rest, so tables leave it out
@@ -347,7 +348,7 @@ def _one_view(view: Any) -> np.ndarray:
     views = np.atleast_1d(np.asarray(view))
     if views.dtype != VIEW or views.shape != (1,):
         raise ValueError(
-            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype rs_env.view.VIEW"
+            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype rs_env.engine.view.VIEW"
         )
     players, seat = int(views["rules"]["num_players"][0]), int(views["seat"][0])
     if not (MIN_PLAYERS <= players <= MAX_PLAYERS and seat < players):
@@ -363,7 +364,7 @@ def _believe(view: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count(view: Any) -> int:
-    """The exact number of deals of the hidden cards that agree with a view (one record of dtype `rs_env.view.VIEW`).
+    """The exact number of deals of the hidden cards that agree with a view (one record of dtype `rs_env.engine.view.VIEW`).
 
     Raises ValueError for what is no view, or for a view that no deal agrees with.
     """
@@ -383,7 +384,7 @@ def count(view: Any) -> int:
 
 
 def sample(view: Any, k: int, rng: np.random.Generator | int | None = None) -> np.ndarray:
-    """`k` states (dtype `rs_env.state.STATE`), drawn uniformly from those that agree with a view, with replacement.
+    """`k` states (dtype `rs_env.engine.state.STATE`), drawn uniformly from those that agree with a view, with replacement.
 
     rng: a NumPy generator, a seed, or None for a random one. The states can be played on with the engine or put into a
     `SelfPlayVectorEnv` by ``restore`` (while the game goes on); their ``deck`` is unknown (-1), later decks and chance

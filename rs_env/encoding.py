@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.baselines.agent import as_views
-from rs_env.bits import address_of, unpack_actions
 from rs_env.cards import NUM_ACTIONS
-from rs_env.jit import njit
-from rs_env.observation import encode_view, observation_spec
-from rs_env.rng import unit
-from rs_env.spaces import check_observation_dtype, scaled
-from rs_env.view import view_key
+from rs_env.engine.bits import address_of, unpack_actions
+from rs_env.engine.jit import njit
+from rs_env.engine.observation import check_observation_dtype, encode_view, observation_spec, scaled
+from rs_env.engine.rng import unit
+from rs_env.engine.view import as_views, view_key
 
 
 def observations(views: Any, observation_dtype: str = "int8") -> tuple[np.ndarray, np.ndarray]:

@@ -7,16 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from rs_env import kernels
 from rs_env.actions import ActionTypeError, IllegalActionError, action_number
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action, parse_cards
-from rs_env.observation import observation_spec, state_spec
-from rs_env.rng import check_seed, check_whole
+from rs_env.checks import check_buffer, check_seed, check_whole
+from rs_env.engine import entry
+from rs_env.engine.observation import observation_spec, state_spec
+from rs_env.engine.state import LAST_FIRST_DEAL, NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
+from rs_env.engine.view import empty_views
+from rs_env.render.text import render_text
 from rs_env.rules import Rules, rules_of_call
-from rs_env.state import LAST_FIRST_DEAL, NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
-from rs_env.view import empty_views
 
 _DERIVED = ("_compiled", "_turn", "_status", "_deals_done", "observation", "action_mask")
+
+RECORD_FORMAT = "rs_env.record/1"
+"""Of what `Game.record` gives."""
 
 Deck = str | Iterable[int | str]
 
@@ -32,7 +36,7 @@ class Game:
     index, first_deal: start as game `index` of a batch with this seed, at its deck number `first_deal`.
     num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
-    ``observation`` (int8, see `rs_env.observation`) and ``action_mask`` (int8, 53) are those of the seat to act while
+    ``observation`` (int8, see `rs_env.engine.observation`) and ``action_mask`` (int8, 53) are those of the seat to act while
     the game goes on; both are overwritten by the next action. Other attributes and properties give cards and actions as
     sorted lists of ids and suits as ints 0..3; seats are 0..n-1. Raises ValueError naming the argument, the value and
     what is allowed, and TypeError for an unknown keyword.
@@ -61,7 +65,7 @@ class Game:
         self._hold(np.zeros(1, STATE))
         self.history: list[list[tuple[int, int]]] = []
         self.decks: list[list[int]] = []
-        kernels.begin(
+        entry.begin(
             self._compiled, self.states, 0, np.uint64(self.seed), np.uint64(self.index), self.first_deal, dealer
         )
         self.first_dealer = self.dealer
@@ -69,7 +73,7 @@ class Game:
 
     @classmethod
     def of_state(cls, rules: Rules, state: np.void) -> Game:
-        """A game at a copy of this state (a record of dtype `rs_env.state.STATE`), to look at it; what was played
+        """A game at a copy of this state (a record of dtype `rs_env.engine.state.STATE`), to look at it; what was played
         before is unknown.
         """
         game = cls(rules)
@@ -85,13 +89,13 @@ class Game:
         self.action_mask = np.empty(NUM_ACTIONS, np.int8)
 
     def _observe_turn(self) -> None:
-        kernels.observe(self._compiled, self.states, 0, self._turn.item(), self.observation, self.action_mask)
+        entry.observe(self._compiled, self.states, 0, self._turn.item(), self.observation, self.action_mask)
 
     def _open_deal(self) -> None:
         """Put in the deck that was given for this deal, if one was, and open its page of the record."""
         done = len(self.decks)
         if done < len(self._given_decks):
-            kernels.deal_deck(self._compiled, self.states, 0, self._given_decks[done])
+            entry.deal_deck(self._compiled, self.states, 0, self._given_decks[done])
         self._observe_turn()
         self.decks.append(self.states["deck"][0, : len(self.rules.deck)].tolist())
         self.history.append([])
@@ -100,7 +104,7 @@ class Game:
 
     def legal_actions(self) -> list[int]:
         """Sorted legal actions of the seat to act, `PICKUP` (52) being the pickup; empty when the game is over."""
-        return members(kernels.legal(self._compiled, self.states, 0))
+        return members(entry.legal(self._compiled, self.states, 0))
 
     def play(self, action: int | str) -> None:
         """Take an action, an id or text such as ``"7c"`` or ``"pickup"``, for the seat to act.
@@ -110,8 +114,8 @@ class Game:
         """
         action_id = action if type(action) is int and 0 <= action < NUM_ACTIONS else self._action_id(action)
         turn = self._turn.item()
-        status = kernels.play(self._compiled, self.states, 0, action_id, self.observation, self.action_mask)
-        if status == kernels.ILLEGAL:
+        status = entry.take_action(self._compiled, self.states, 0, action_id, self.observation, self.action_mask)
+        if status == entry.ILLEGAL:
             raise self._illegal(action)
         self.history[-1].append((turn, action_id))
         if self._deals_done.item() == len(self.decks) and status == RUNNING:
@@ -251,10 +255,10 @@ class Game:
         return self.states["deal"].item() + 1
 
     def view(self, seat: int) -> np.void:
-        """What a seat may know: a copy, one record of dtype `rs_env.view.VIEW`."""
+        """What a seat may know: a copy, one record of dtype `rs_env.engine.view.VIEW`."""
         seat = check_whole("seat", seat, 0, self.num_players - 1)
         views = empty_views(self.rules, 1)
-        kernels.view(self.states, 0, seat, views)
+        entry.view(self.states, 0, seat, views)
         return views[0]
 
     def observation_for(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
@@ -264,7 +268,7 @@ class Game:
         if type(seat) is not int or not 0 <= seat < self.num_players:
             seat = check_whole("seat", seat, 0, self.num_players - 1)
         observation, mask = np.empty_like(self.observation), np.empty_like(self.action_mask)
-        kernels.observe(self._compiled, self.states, 0, seat, observation, mask)
+        entry.observe(self._compiled, self.states, 0, seat, observation, mask)
         return observation, mask
 
     def observe_into(self, seat: int, observation: np.ndarray, mask: np.ndarray) -> None:
@@ -276,14 +280,14 @@ class Game:
         seat = check_whole("seat", seat, 0, self.num_players - 1)
         check_buffer("observation", observation, observation_spec(self.num_players).size)
         check_buffer("mask", mask, NUM_ACTIONS)
-        kernels.observe(self._compiled, self.states, 0, seat, observation, mask)
+        entry.observe(self._compiled, self.states, 0, seat, observation, mask)
 
     def global_state_into(self, vector: np.ndarray) -> None:
-        """Write the global state of `rs_env.observation.StateSpec` to an int8 array. Raises ValueError for one that
+        """Write the global state of `rs_env.engine.observation.StateSpec` to an int8 array. Raises ValueError for one that
         does not fit.
         """
         check_buffer("vector", vector, state_spec(self.num_players).size)
-        kernels.global_state(self._compiled, self.states, 0, vector)
+        entry.global_state(self._compiled, self.states, 0, vector)
 
     # End
 
@@ -312,31 +316,34 @@ class Game:
 
     def _outcome(self) -> list[list[float]]:
         result = np.zeros((2, self.num_players))
-        kernels.outcome(self._compiled, self.states, 0, result[0], result[1])
+        entry.outcome(self._compiled, self.states, 0, result[0], result[1])
         return result.tolist()
 
     def record(self) -> dict[str, Any]:
         """The game so far as plain values for JSON; see `rs_env.record`."""
-        from rs_env.record import record_of
-
-        return record_of(self)
+        return {
+            "format": RECORD_FORMAT,
+            "rules": self.rules.to_dict(),
+            "seed": self.seed,
+            "index": self.index,
+            "first_deal": self.first_deal,
+            "dealer": self.first_dealer,
+            "decks": [cards_text(deck) for deck in self.decks],
+            **({"given": self.given_decks} if self.given_decks < len(self.decks) else {}),
+            "actions": [" ".join(action_text(action) for _, action in deal) for deal in self.history],
+            "over": self.is_over,
+            "truncated": self.truncated,
+            "out": self.out,
+            "scores": self.scores(),
+            "rewards": self.rewards(),
+        }
 
     def __str__(self) -> str:
-        from rs_env.render.text import render_text
-
         return render_text(self)
 
     def __repr__(self) -> str:
         state = "over" if self.is_over else f"seat {self.turn} to act"
         return f"<Game of {self.num_players}: {sum(map(len, self.history))} actions, {state}>"
-
-
-def check_buffer(name: str, buffer: Any, size: int) -> None:
-    """Raise ValueError unless compiled code, which checks nothing, can write `size` entries of int8 to it."""
-    if isinstance(buffer, np.ndarray) and buffer.dtype == np.int8 and buffer.shape == (size,) and buffer.flags.carray:
-        return
-    told = f"{buffer.dtype} of shape {buffer.shape}" if isinstance(buffer, np.ndarray) else f"a {type(buffer).__name__}"
-    raise ValueError(f"{name}: {told} is not allowed: it must be a contiguous, writable int8 array of shape ({size},)")
 
 
 def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.ndarray]:

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.baselines import make_agent
-from rs_env.baselines.agent import Agent, as_agent, copy_for_agent, draws_by_seed
+from rs_env.agent import Agent, copy_for_agent, draws_by_seed
+from rs_env.baselines import as_agent
 
 SECONDS_TO_START = 120.0
 _HEADER = struct.Struct("<QQ")  # number of the question, bytes that follow
@@ -67,7 +67,7 @@ class Isolated:
         return Isolated, (self._given, self._seconds)
 
     def reset(self, seed: int | None) -> None:
-        """Start anew, see `rs_env.baselines.agent.Agent`."""
+        """Start anew, see `rs_env.agent.Agent`."""
         self._call(0, "reset", seed)
 
     def act(self, views: np.ndarray) -> np.ndarray:
@@ -160,7 +160,7 @@ def _work(connection: socket.socket, made: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks
     try:
         makes = isinstance(made, type) or (callable(made) and not hasattr(made, "act"))
-        agent = as_agent(made() if makes else made, make_agent)
+        agent = as_agent(made() if makes else made)
         _send(connection, 0, _NAME + (b"1" if draws_by_seed(agent) else b"0") + _text(agent.name))
         while True:
             number, length = _HEADER.unpack(_read(connection, _HEADER.size))

@@ -19,30 +19,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rs_env.cards import action_text, cards_text
-from rs_env.game import Game
-from rs_env.rng import check_whole
+from rs_env.cards import cards_text
+from rs_env.checks import check_whole
+from rs_env.game import RECORD_FORMAT, Game
 from rs_env.rules import Rules
 
-FORMAT = "rs_env.record/1"
 _KEYS = ("format", "rules", "seed", "index", "first_deal", "dealer", "decks", "actions")
 _RESULT_KEYS = ("over", "truncated", "out", "scores", "rewards")
-
-
-def record_of(game: Game) -> dict[str, Any]:
-    """The record of a game so far, as plain values."""
-    return {
-        "format": FORMAT,
-        "rules": game.rules.to_dict(),
-        "seed": game.seed,
-        "index": game.index,
-        "first_deal": game.first_deal,
-        "dealer": game.first_dealer,
-        "decks": [cards_text(deck) for deck in game.decks],
-        **({"given": game.given_decks} if game.given_decks < len(game.decks) else {}),
-        "actions": [" ".join(action_text(action) for _, action in deal) for deal in game.history],
-        **_result(game),
-    }
 
 
 def replay(record: dict[str, Any] | str) -> Game:
@@ -61,8 +44,8 @@ def replay(record: dict[str, Any] | str) -> Game:
     missing = [key for key in (*_KEYS, *_RESULT_KEYS) if key not in record]
     if missing:
         raise ValueError(f"record: {', '.join(missing)} missing")
-    if record["format"] != FORMAT:
-        raise ValueError(f"format={record['format']!r} is not allowed: this version reads {FORMAT!r}")
+    if record["format"] != RECORD_FORMAT:
+        raise ValueError(f"format={record['format']!r} is not allowed: this version reads {RECORD_FORMAT!r}")
     for key in ("decks", "actions"):
         if not isinstance(record[key], list) or not all(isinstance(entry, str) for entry in record[key]):
             raise ValueError(f"{key}={record[key]!r} is not allowed: it must be a list of texts, one for each deal")
@@ -90,20 +73,12 @@ def replay(record: dict[str, Any] | str) -> Game:
                 game.play(action)
             except ValueError as error:
                 raise ValueError(f"actions[{number}][{position}]: {error}") from None
-    for key, value in _result(game).items():
+    result = game.record()
+    for key in _RESULT_KEYS:
+        value = result[key]
         if record[key] != value:
             raise ValueError(f"{key}={record[key]!r} is not what the replay gives: {value!r}")
     return game
-
-
-def _result(game: Game) -> dict[str, Any]:
-    return {
-        "over": game.is_over,
-        "truncated": game.truncated,
-        "out": game.out,
-        "scores": game.scores(),
-        "rewards": game.rewards(),
-    }
 
 
 def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> None:

@@ -125,11 +125,8 @@ class Rules:
         value = getattr(self, field)
         if value is None:
             return
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float | np.integer | np.floating)
-            or not accept(value)
-        ):  # type: ignore[arg-type]
+        is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not is_number or not accept(value):
             raise _refusal(field, value, allowed)
         object.__setattr__(self, field, float(value))
 

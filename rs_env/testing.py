@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.baselines import make_agent
-from rs_env.baselines.agent import Agent, as_agent, ask, draws_by_seed
+from rs_env.agent import Agent, ask, draws_by_seed
+from rs_env.baselines import as_agent
+from rs_env.checks import check_seed, check_whole
+from rs_env.engine.view import VIEW
 from rs_env.game import Game
-from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, as_rules
-from rs_env.view import VIEW
 
 _SEED_OF_DRAWS = 12345
 
@@ -37,7 +37,7 @@ def check_agent(
 
     That it cannot know hidden cards need not be checked: no view holds any.
     """
-    checked = as_agent(agent, make_agent)
+    checked = as_agent(agent)
     views = random_views(as_rules(rules), check_whole("positions", positions, 1, 1 << 20), check_seed(seed))
     name = checked.name
     checked.reset(_SEED_OF_DRAWS)
@@ -54,7 +54,7 @@ def check_agent(
 
 
 def random_views(rules: Rules, count: int, seed: int) -> np.ndarray:
-    """Views of seats that have a choice, dtype `rs_env.view.VIEW`, shape (count,), from random games of a rule set."""
+    """Views of seats that have a choice, dtype `rs_env.engine.view.VIEW`, shape (count,), from random games of a rule set."""
     rng = np.random.default_rng(seed)
     views: list[np.void] = []
     for index in range(1000 + count):

@@ -1,4 +1,4 @@
-"""Compile ahead all that the package compiles, by using each part of it once; see `rs_env.jit` for where the code is
+"""Compile ahead all that the package compiles, by using each part of it once; see `rs_env.engine.jit` for where the code is
 kept.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.jit import missed
+from rs_env.engine.jit import missed
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ def _gymnasium() -> None:
 
 
 def _baselines() -> None:
-    from rs_env import Game, belief, make_agent
-    from rs_env.baselines import AGENTS
-    from rs_env.baselines.agent import RuleBasedAgent
+    from rs_env import Game, belief
+    from rs_env.baselines import AGENTS, make_agent
+    from rs_env.baselines.rule_based import RuleBasedAgent
 
     game = Game("rolling_stone")
     views = np.array([game.view(game.turn or 0)])
@@ -114,7 +114,7 @@ def _arena() -> None:
 
 
 def _exact() -> None:
-    from rs_env.arena.exact import GameTree
+    from rs_env.solve.exact import GameTree
 
     GameTree("tiny")
 

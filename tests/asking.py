@@ -10,9 +10,9 @@ import pytest
 
 from rs_env.arena import best_response, duel
 from rs_env.arena.play import play_games
+from rs_env.envs.gymnasium_single import RollingStoneEnv
+from rs_env.envs.gymnasium_vector import RollingStoneVectorEnv
 from rs_env.rules import Rules
-from rs_env.single import RollingStoneEnv
-from rs_env.single_vector import RollingStoneVectorEnv
 
 
 def in_an_arena(agent: Any) -> None:

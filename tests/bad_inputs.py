@@ -24,7 +24,6 @@ from rs_env import (
     SelfPlayVectorEnv,
     belief,
     env,
-    make_agent,
     parallel_env,
     raw_env,
     read_records,
@@ -33,11 +32,12 @@ from rs_env import (
 )
 from rs_env.arena import League, best_response, duel, league
 from rs_env.arena.__main__ import main as arena
-from rs_env.arena.exact import GameTree
-from rs_env.packing import unpack
-from rs_env.single import RollingStoneEnv
-from rs_env.single_vector import RollingStoneVectorEnv
-from rs_env.state import STATE
+from rs_env.baselines import make_agent
+from rs_env.engine.packing import unpack
+from rs_env.engine.state import STATE
+from rs_env.envs.gymnasium_single import RollingStoneEnv
+from rs_env.envs.gymnasium_vector import RollingStoneVectorEnv
+from rs_env.solve.exact import GameTree
 from rs_env.testing import check_agent
 
 TABLE = Path(__file__).parent / "data" / "bad_inputs.tsv"

@@ -9,8 +9,8 @@ import random
 import numpy as np
 
 from rs_env.cards import NUM_ACTIONS, set_of, suit_of
+from rs_env.engine.observation import observation_spec, state_spec
 from rs_env.game import Game
-from rs_env.observation import observation_spec, state_spec
 from rs_env.rules import Rules
 
 _UNWRITTEN = 77  # no observation and no mask has it, so that an entry that was left out shows

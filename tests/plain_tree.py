@@ -1,5 +1,5 @@
 """Game trees, best responses and CFR+ in plain Python over the list-based reference: nothing here is shared with
-`rs_env.arena.exact`."""
+`rs_env.solve.exact`."""
 
 from __future__ import annotations
 

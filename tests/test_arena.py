@@ -19,14 +19,14 @@ import pytest
 from rs_env import Rules, read_records, replay
 from rs_env.arena import League, duel, league, play_games
 from rs_env.arena.__main__ import main
-from rs_env.arena.folder import read_folder
 from rs_env.arena.games import UNITS
 from rs_env.arena.report import markdown
-from rs_env.arena.seating import TABLES, seatings
+from rs_env.arena.storage import read_folder
+from rs_env.arena.tables import TABLES, seatings
 from rs_env.baselines import AGENTS
 from rs_env.cards import PICKUP
-from rs_env.state import STATE
-from rs_env.view import VIEW
+from rs_env.engine.state import STATE
+from rs_env.engine.view import VIEW
 
 SMALL = Rules(num_players=3, max_actions=60)
 RULES = {
@@ -490,7 +490,7 @@ def test_ctrl_c_on_the_command_line_says_how_to_go_on(
 
 def test_without_agents_all_fair_baselines_play(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "rs_env.arena.agents.AGENTS", {"random": AGENTS["random"], "heuristic": AGENTS["heuristic"], "peeker": Peeker}
+        "rs_env.arena.players.AGENTS", {"random": AGENTS["random"], "heuristic": AGENTS["heuristic"], "peeker": Peeker}
     )
     monkeypatch.setitem(AGENTS, "peeker", Peeker)
     assert league(rules=replace(SMALL, max_actions=20), deals=2).agents == ("random", "heuristic")

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from killing import Killer, in_a_process
 
-from rs_env import make_agent
 from rs_env.arena import league
 from rs_env.arena.__main__ import main
-from rs_env.arena.folder import read_folder
 from rs_env.arena.games import UNITS, game_of_line
 from rs_env.arena.report import write_report
+from rs_env.arena.storage import read_folder
+from rs_env.baselines import make_agent
 from rs_env.files import only_process_in, write_whole
 from rs_env.rules import Rules
 

@@ -18,10 +18,11 @@ import pytest
 from rs_env import Rules
 from rs_env.arena import League, best_response, duel, league
 from rs_env.arena.__main__ import main
-from rs_env.arena.page import page, round_step, round_ticks
-from rs_env.arena.report import markdown, two_digits
-from rs_env.arena.terminal import terminal
+from rs_env.arena.report import markdown
+from rs_env.arena.report.html import page, round_step, round_ticks
+from rs_env.arena.report.tables import two_digits
 from rs_env.baselines import AGENTS, make_agent
+from rs_env.command_line import terminal
 
 SMALL = Rules(num_players=3, max_actions=60)
 OPTIONS = ["--num-players", "3", "--options", "max_actions=60"]
@@ -104,7 +105,7 @@ def test_errors_with_any_letters_are_told_on_any_terminal(monkeypatch: pytest.Mo
 
 
 def test_a_closed_pipe_is_quiet_to_the_end_of_the_process() -> None:
-    code = "from rs_env.arena.terminal import terminal\nwith terminal(): print('one\\n' * 100_000)\nprint('two')"
+    code = "from rs_env.command_line import terminal\nwith terminal(): print('one\\n' * 100_000)\nprint('two')"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[1]
     )

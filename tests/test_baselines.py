@@ -12,12 +12,12 @@ import pytest
 from hidden import positions
 from strategies import preset_rules
 
-from rs_env import Game, Rules, make_agent
+from rs_env import Game, Rules
 from rs_env.arena import duel, play_games
-from rs_env.arena.agents import agent_seed
+from rs_env.arena.players import agent_seed
 from rs_env.arena.statistics import share_bounds
-from rs_env.baselines import AGENTS
-from rs_env.view import VIEW
+from rs_env.baselines import AGENTS, make_agent
+from rs_env.engine.view import VIEW
 
 CASES = [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules()]
 NAMES = ["random", "heuristic"]

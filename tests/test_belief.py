@@ -17,9 +17,9 @@ from strategies import preset_rules
 
 from rs_env import Game, Rules, SelfPlayVectorEnv, belief
 from rs_env.cards import members, set_of, suit_of
+from rs_env.engine.state import PUBLIC_FIELDS, STATE
+from rs_env.engine.view import VIEW
 from rs_env.rules import BROKEN_EXIT, GOING_OUT, LEAD_AFTER_PICKUP, SUIT_NAMES, TRUMP_PLAY
-from rs_env.state import PUBLIC_FIELDS, STATE
-from rs_env.view import VIEW
 
 CASES = [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules()]
 # All 52 cards, where the tables of the belief are fullest.

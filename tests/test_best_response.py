@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from rs_env import Rules
-from rs_env.arena import SearchResponder, best_response
+from rs_env.arena import best_response
 from rs_env.arena.__main__ import main
-from rs_env.arena.agents import agent_seed
+from rs_env.arena.players import agent_seed
 from rs_env.baselines import make_agent
+from rs_env.solve.responder import SearchResponder
 from tests.hidden import positions, resampled
 
 SMALL = Rules(num_players=3, max_actions=60)

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from asking import PLACES, frozen_before_a_best_response
 
-from rs_env import Game, make_agent, replay
+from rs_env import Game, replay
 from rs_env.arena import duel
+from rs_env.baselines import make_agent
 from rs_env.cards import PICKUP, members
+from rs_env.engine.view import VIEW
 from rs_env.record import read_records
-from rs_env.view import VIEW
 
 
 class Curious:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rs_env import kernels
-from rs_env.arena.exact import GameTree, nash_conv
 from rs_env.baselines import make_agent
 from rs_env.cards import NUM_ACTIONS, PICKUP
+from rs_env.engine import entry
+from rs_env.engine.view import empty_views
 from rs_env.game import Game
 from rs_env.rules import Rules
-from rs_env.view import empty_views
+from rs_env.solve.exact import GameTree, nash_conv
 
 # Hidden cards, a shown trump with an uneven deal, silent plays that may be noticed, places.
 SMALL = {
@@ -115,7 +115,7 @@ def test_values_are_those_of_plain_recursion(name: str) -> None:
 def test_every_history_of_an_information_set_looks_the_same_to_its_owner(tree: GameTree) -> None:
     decisions = np.flatnonzero(tree.information_set >= 0)
     views = empty_views(tree.rules, len(decisions))
-    kernels.view_turns(tree.states, decisions, views)
+    entry.view_turns(tree.states, decisions, views)
     assert (views == tree.views[tree.information_set[decisions]]).all()
     if tree.rules.num_players > 2:
         assert tree.num_sets < len(decisions)

@@ -1,4 +1,4 @@
-"""`rs_env.arena.exact`, OpenSpiel's CFR+ and the search responder against plain recursion over the list-based
+"""`rs_env.solve.exact`, OpenSpiel's CFR+ and the search responder against plain recursion over the list-based
 reference."""
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rs_env.arena import SearchResponder
-from rs_env.arena.exact import GameTree, nash_conv
 from rs_env.cards import NUM_ACTIONS
 from rs_env.game import Game
 from rs_env.rules import Rules
+from rs_env.solve.exact import GameTree, nash_conv
+from rs_env.solve.responder import SearchResponder
 from tests.plain_tree import Node, PlainCFR, all_deals, best_value, followers, forest, plain_nash_conv
 from tests.reference import ReferenceGame
 from tests.test_exact import SMALL

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from strategies import random_action, random_rules, random_style
 
 from rs_env.cards import PICKUP, action_text, cards_text
+from rs_env.engine.observation import state_spec
 from rs_env.game import Game, IllegalActionError
-from rs_env.observation import state_spec
 from rs_env.rules import Rules
 
 # Seat 1 leads in the first of these, seat 0 with clubs in the second.

@@ -12,7 +12,7 @@ import pytest
 
 from rs_env import Game, Rules, SelfPlayVectorEnv
 from rs_env.cards import NUM_CARDS, cards_text
-from rs_env.rng import advance, mix
+from rs_env.engine.rng import advance, mix
 
 SEEDS = (0, 1, 2**64 - 1)
 GAMES, DEALS = 50, 3

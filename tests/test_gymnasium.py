@@ -15,10 +15,11 @@ from hidden import resampled
 from strategies import preset_rules
 
 import rs_env
-from rs_env import Game, IllegalActionError, Rules, make_agent
+from rs_env import Game, IllegalActionError, Rules
+from rs_env.baselines import make_agent
+from rs_env.envs.gymnasium_single import RollingStoneEnv
+from rs_env.envs.gymnasium_vector import RollingStoneVectorEnv
 from rs_env.rules import PRESETS
-from rs_env.single import RollingStoneEnv
-from rs_env.single_vector import RollingStoneVectorEnv
 
 ID = "rs_env/RollingStone-v0"
 

@@ -1,7 +1,7 @@
 """Where compiled code is kept, when it is thrown away, what is said meanwhile, and that everything can be compiled
 ahead.
 
-Most of it on a package of two functions with a copy of `rs_env.jit`, since compiling the game takes long.
+Most of it on a package of two functions with a copy of `rs_env.engine.jit`, since compiling the game takes long.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 import rs_env
-from rs_env import jit
+from rs_env.engine import jit
 
 ROOT = Path(__file__).parents[1]
-RULES = "from tiny.jit import njit\n\n@njit\ndef value():\n    return {}\n"
-KERNEL = "from tiny.jit import njit\nfrom tiny.rules import value\n\n@njit(cache=True)\ndef kernel(x):\n    return value() + x\n"
-USE = "from tiny.jit import code_folder, missed; from tiny.kernel import kernel; print(kernel(0), len(missed()), code_folder())"
+RULES = "from tiny.engine.jit import njit\n\n@njit\ndef value():\n    return {}\n"
+KERNEL = "from tiny.engine.jit import njit\nfrom tiny.rules import value\n\n@njit(cache=True)\ndef kernel(x):\n    return value() + x\n"
+USE = "from tiny.engine.jit import code_folder, missed; from tiny.kernel import kernel; print(kernel(0), len(missed()), code_folder())"
 
 
 class Tiny:
@@ -32,8 +32,10 @@ class Tiny:
         self.package, self.temporary = folder / "tiny", folder / "temporary"
         self.package.mkdir()
         self.temporary.mkdir()
-        (self.package / "__init__.py").touch()
-        shutil.copy(jit.__file__, self.package / "jit.py")
+        (self.package / "engine").mkdir()
+        for package in (self.package, self.package / "engine"):
+            (package / "__init__.py").touch()
+        shutil.copy(jit.__file__, self.package / "engine" / "jit.py")
         (self.package / "kernel.py").write_text(KERNEL)
         self.write_rules(1)
         self.variables = {
@@ -90,9 +92,9 @@ def test_change_of_another_module_is_noticed(tiny: Tiny) -> None:
 
 def test_change_of_a_file_outside_the_package_is_noticed(tiny: Tiny) -> None:
     outside = tiny.folder / "outside.py"
-    use = "import outside; from tiny.jit import missed; print(outside.f(), len(missed()), '-')"
+    use = "import outside; from tiny.engine.jit import missed; print(outside.f(), len(missed()), '-')"
     for value in (3, 4):
-        outside.write_text(f"from tiny.jit import njit\n\n@njit(cache=True)\ndef f():\n    return {value}\n")
+        outside.write_text(f"from tiny.engine.jit import njit\n\n@njit(cache=True)\ndef f():\n    return {value}\n")
         assert tiny.use(use)[:2] == (value, 1)
         assert tiny.use(use)[:2] == (value, 0)
 
@@ -101,9 +103,9 @@ def test_functions_of_equal_name_and_line_in_two_files_are_kept_apart(tiny: Tiny
     for name, value in (("a", 5), ("b", 6)):
         (tiny.package / name).mkdir()
         (tiny.package / name / "game.py").write_text(
-            f"from tiny.jit import njit\n\n@njit(cache=True)\ndef f():\n    return {value}\n"
+            f"from tiny.engine.jit import njit\n\n@njit(cache=True)\ndef f():\n    return {value}\n"
         )
-    use = "from tiny.a.game import f; from tiny.b.game import f as g; from tiny.jit import missed; print(10 * f() + g(), len(missed()), '-')"
+    use = "from tiny.a.game import f; from tiny.b.game import f as g; from tiny.engine.jit import missed; print(10 * f() + g(), len(missed()), '-')"
     assert tiny.use(use)[:2] == (56, 2)
     assert tiny.use(use)[:2] == (56, 0)
 
@@ -201,7 +203,7 @@ WARM = """
 import importlib, os, pkgutil
 import gymnasium, numpy as np, rs_env
 from numba.core.dispatcher import Dispatcher
-from rs_env.jit import _KernelCache
+from rs_env.engine.jit import _KernelCache
 from rs_env.warm import warm
 
 lacking = {warmed.lacks for warmed in warm()} - {None}

@@ -21,8 +21,8 @@ from strategies import preset_rules, random_rules
 
 from rs_env import ObservationSpec, Rules, SelfPlayVectorEnv, raw_env
 from rs_env.cards import NUM_ACTIONS, set_of, suit_of
+from rs_env.engine.observation import observation_spec, state_spec
 from rs_env.game import Game
-from rs_env.observation import observation_spec, state_spec
 
 ACTIONS = int(os.environ.get("RS_ENV_RANDOM_ACTIONS", 1_000_000))
 PRESETS = preset_rules()

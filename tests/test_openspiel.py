@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from strategies import random_rules
 
-from rs_env.arena.exact import GameTree, nash_conv
+from rs_env.engine.observation import observation_spec
 from rs_env.game import Game
-from rs_env.observation import observation_spec
 from rs_env.rules import PRESETS, Rules
+from rs_env.solve.exact import GameTree, nash_conv
 
 pyspiel = pytest.importorskip("pyspiel")
 from rs_env import openspiel  # noqa: E402
@@ -63,7 +63,7 @@ def decisions(game: Any, rng: random.Random, count: int, most: int = 40) -> list
 
 
 def test_rs_env_does_not_import_openspiel() -> None:
-    code = "import sys, rs_env; rs_env.make_agent('random'); import rs_env.arena, rs_env.arena.exact; print('pyspiel' in sys.modules)"
+    code = "import sys, rs_env; rs_env.make_agent('random'); import rs_env.arena, rs_env.solve.exact; print('pyspiel' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
 

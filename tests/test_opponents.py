@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from rs_env import Game, make_agent
-from rs_env.baselines.agent import draws_by_seed
-from rs_env.single import RollingStoneEnv
-from rs_env.single_vector import RollingStoneVectorEnv
+from rs_env import Game
+from rs_env.agent import draws_by_seed
+from rs_env.baselines import make_agent
+from rs_env.envs.gymnasium_single import RollingStoneEnv
+from rs_env.envs.gymnasium_vector import RollingStoneVectorEnv
 
 SEARCHING = ["pimc:worlds=2", "heuristic", "ismcts:iterations=8"]
 

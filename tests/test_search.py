@@ -17,15 +17,15 @@ from numba import njit
 from strategies import preset_rules, random_rules
 
 import rs_env.baselines.search as search
-from rs_env import Game, Rules, make_agent
+from rs_env import Game, Rules
 from rs_env.arena import duel, league, play_games
-from rs_env.baselines import AGENTS
+from rs_env.baselines import AGENTS, make_agent
 from rs_env.baselines.endgame import MOST_POSITIONS, PLIES, REACH, can_force, forced_winner
 from rs_env.baselines.tips import LADDER
 from rs_env.cards import parse_action
+from rs_env.engine.state import NOBODY, STATE, compile_rules
+from rs_env.engine.view import VIEW
 from rs_env.rules import SCORING
-from rs_env.state import NOBODY, STATE, compile_rules
-from rs_env.view import VIEW
 
 SEARCHERS = {"pimc": "pimc:worlds=4", "expert": "expert:worlds=4", "ismcts": "ismcts:iterations=20"}
 CHEATS = {"sees_all"}

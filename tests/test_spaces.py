@@ -23,10 +23,12 @@ from strategies import preset_rules
 import rs_env
 from rs_env import Game, Rules, SelfPlayVectorEnv
 from rs_env.cards import NUM_ACTIONS, PICKUP
-from rs_env.observation import ObservationSpec, observation_spec, state_spec
+from rs_env.engine import batch
+from rs_env.engine.observation import ObservationSpec, observation_spec, state_spec
+from rs_env.envs import gymnasium_vector
+from rs_env.envs.gymnasium_single import RollingStoneEnv
+from rs_env.envs.gymnasium_vector import RollingStoneVectorEnv
 from rs_env.rules import OPTIONS
-from rs_env.single import RollingStoneEnv
-from rs_env.single_vector import RollingStoneVectorEnv
 
 RULES = [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules()]
 CONSTRUCTORS: dict[str, Callable[..., Any]] = {
@@ -333,13 +335,9 @@ def copies(env: Any) -> list[Any]:
 
 def signatures() -> int:
     """How many specialisations of the batched environments' kernels have been compiled."""
-    from rs_env import batch_kernels, single_vector
 
     kernels = [
-        value
-        for module in (batch_kernels, single_vector)
-        for value in vars(module).values()
-        if hasattr(value, "signatures")
+        value for module in (batch, gymnasium_vector) for value in vars(module).values() if hasattr(value, "signatures")
     ]
     return sum(len(kernel.signatures) for kernel in kernels)
 

@@ -20,17 +20,16 @@ from asking import PLACES
 from strategies import preset_rules
 
 import rs_env
-from rs_env import make_agent
+from rs_env.agent import draws_by_seed
 from rs_env.arena import duel
-from rs_env.baselines import AGENTS
-from rs_env.baselines.agent import draws_by_seed
+from rs_env.baselines import AGENTS, make_agent
 from rs_env.cards import members
 from rs_env.encoding import draws, observations
+from rs_env.engine.state import STATE
+from rs_env.engine.view import view_key
 from rs_env.isolation import Isolated
 from rs_env.rules import Rules
-from rs_env.state import STATE
 from rs_env.testing import AgentError, check_agent, random_views
-from rs_env.view import view_key
 
 QUICK = ["random", "heuristic", "low", "longest", "dumper", "pimc:worlds=2", "expert:worlds=2", "ismcts:iterations=10"]
 

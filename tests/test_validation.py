@@ -12,8 +12,8 @@ from strategies import preset_rules, random_rules
 
 from rs_env import Game, Rules, SelfPlayVectorEnv, belief
 from rs_env.cards import set_of
-from rs_env.state import STATE
-from rs_env.validation import check_states
+from rs_env.engine.state import STATE
+from rs_env.engine.validation import check_states
 
 RULES = [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules()]
 ANY_VALUE_FITS = ("key", "chance")  # of streams of random numbers

@@ -17,7 +17,7 @@ from strategies import preset_rules
 import rs_env
 from rs_env import Batch, Game, IllegalActionError, Rules, SelfPlayVectorEnv
 from rs_env.cards import NUM_ACTIONS
-from rs_env.packing import unpack
+from rs_env.engine.packing import unpack
 
 PRESETS = [pytest.param(Rules.preset(name), id=name) for name in dict(preset_rules())]
 # So short that many episodes end, by the rules and by the cap.

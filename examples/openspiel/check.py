@@ -10,7 +10,7 @@ from open_spiel.python.rl_agent_policy import JointRLAgentPolicy
 from open_spiel.python.rl_environment import ChanceEventSampler, Environment, ObservationType
 
 from rs_env import Rules, openspiel
-from rs_env.arena.exact import GameTree, nash_conv
+from rs_env.solve.exact import GameTree, nash_conv
 
 ITERATIONS, GAMES = 500, 20
 TINY = Rules.preset("tiny", max_actions=10)

@@ -1,9 +1,10 @@
 """How good is an agent: the same deals for everybody, seats rotated, intervals from means per deal."""
 
-from rs_env.arena.best_response import BestResponse, SearchResponder, best_response
+from rs_env.arena.best_response import BestResponse, best_response
 from rs_env.arena.duel import Duel, duel
 from rs_env.arena.league import How, League, Standing, league
 from rs_env.arena.play import Outcomes, play_games
+from rs_env.solve.responder import SearchResponder
 
 __all__ = [
     "BestResponse",

@@ -21,14 +21,15 @@ try:
 except ImportError as error:
     sys.exit(f"error: {error}; the command line needs the extra: pip install 'rs_env[arena]'")
 
-from rs_env.arena.best_response import SEARCH, play_best_response
+from rs_env.arena.best_response import play_best_response
 from rs_env.arena.duel import duel_of, play_duel
 from rs_env.arena.league import How
 from rs_env.arena.league import League as Comparison
 from rs_env.arena.league import league as play_league
 from rs_env.arena.report import rich_tables, write_report
-from rs_env.arena.terminal import end_with, terminal
+from rs_env.command_line import end_with, terminal
 from rs_env.rules import Rules, as_rules
+from rs_env.solve.responder import SEARCH
 
 
 @dataclass(frozen=True, kw_only=True)

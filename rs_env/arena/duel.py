@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from rs_env.agent import Agent
 from rs_env.arena.league import How, League, compare, how_of
 from rs_env.arena.statistics import by_deal, few_deals, ratios, share_bounds
-from rs_env.baselines.agent import Agent
 from rs_env.rules import Rules
 
 DUEL_TABLES = ("one", "rest", "half")

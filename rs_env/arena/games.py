@@ -14,13 +14,13 @@ from functools import cache, partial
 
 import numpy as np
 
-from rs_env import kernels
 from rs_env.arena.play import NEXT_DEAL, Outcomes
-from rs_env.arena.seating import TABLES
+from rs_env.arena.tables import TABLES
 from rs_env.cards import NUM_ACTIONS, action_text, cards_text
-from rs_env.record import FORMAT
+from rs_env.engine import entry
+from rs_env.engine.state import NOBODY, STATE, compile_rules
+from rs_env.game import RECORD_FORMAT
 from rs_env.rules import Rules
-from rs_env.state import NOBODY, STATE, compile_rules
 
 UNITS = 840
 """What a win counts in `credit`: divisible by every number of players, so that shares add up exactly."""
@@ -79,12 +79,12 @@ def lines_of(
     rules: Rules, seed: int, table: str, names: Sequence[str], games: np.ndarray, outcomes: Outcomes
 ) -> list[str]:
     """The games as lines of JSON; `names` are those of the players."""
-    head = {"format": FORMAT, "rules": rules.to_dict(), "seed": seed, "first_deal": 0, "given": 0, "over": True}
+    head = {"format": RECORD_FORMAT, "rules": rules.to_dict(), "seed": seed, "first_deal": 0, "given": 0, "over": True}
     compiled, deck = compile_rules(rules), cache(partial(_deck, rules, seed))
     worth = np.zeros((2, rules.num_players))
     lines = []
     for g, game in enumerate(games):
-        kernels.outcome(compiled, outcomes.states, g, *worth)
+        entry.outcome(compiled, outcomes.states, g, *worth)
         actions = _actions_by_deal(outcomes.log[g, : outcomes.logged[g]])
         decks = [deck(int(game["deal"]), number) for number in range(len(actions))]
         values = {name: game[name].tolist() for name in _FIELDS}
@@ -125,7 +125,7 @@ def _actions_by_deal(log: np.ndarray) -> list[str]:
 def _deck(rules: Rules, seed: int, index: int, deal: int) -> tuple[int, str]:
     """The deck of a deal as text, and who would deal it if it were the first."""
     state = np.zeros(1, STATE)
-    kernels.begin(compile_rules(rules), state, 0, np.uint64(seed), np.uint64(index), deal, NOBODY)
+    entry.begin(compile_rules(rules), state, 0, np.uint64(seed), np.uint64(index), deal, NOBODY)
     return int(state["dealer"][0]), cards_text(state["deck"][0, : len(rules.deck)].tolist())
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.arena.agents import cheats, fair_baselines
-from rs_env.arena.crew import Crew, Workplace
-from rs_env.arena.folder import Folder, Played, Settings, nothing_played, open_folder, read_folder
+from rs_env.agent import Agent, cheats
 from rs_env.arena.games import UNITS
+from rs_env.arena.players import fair_baselines
 from rs_env.arena.ratings import Ratings, rate
 from rs_env.arena.statistics import Difference, by_deal, differences, ratios, share_bounds, widths
-from rs_env.baselines.agent import Agent
-from rs_env.rng import check_seed, check_whole
+from rs_env.arena.storage import Folder, Played, Settings, nothing_played, open_folder, read_folder
+from rs_env.arena.workers import Crew, Workplace
+from rs_env.checks import check_seed, check_whole
 from rs_env.rules import Rules, as_rules
 
 CHECK_EVERY = 100  # deals; whether the intervals are narrow enough is looked at only then, whatever the chunks
@@ -158,7 +158,7 @@ class How:
     processes: of this machine to play in; others than this one are spawned, so a script must start under
     ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024. Agents that draw from the seed they are
     given and the view alone, as the baselines do, play the same games whatever these two are.
-    fair: refuse agents that see all hands. out: folder to write to while games are played, see `rs_env.arena.folder`.
+    fair: refuse agents that see all hands. out: folder to write to while games are played, see `rs_env.arena.storage`.
     resume: go on with the run that is there. progress: show a bar; needs rich.
     Raises ValueError, naming the argument, for what is not allowed.
     """
@@ -203,7 +203,7 @@ def league(
     **how: Any,
 ) -> League:
     """Let all agents of a list meet at mixed tables, everybody on the same deals and on every seat (see
-    `rs_env.arena.seating`).
+    `rs_env.arena.tables`).
 
     agents: names or objects, at least two; None: all baselines that do not cheat. deals: matches, with a target.
     matrix_deals: deals on which each agent also plays on one seat against n - 1 of each agent.

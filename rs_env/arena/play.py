@@ -5,21 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
-from rs_env import engine, kernels
-from rs_env.arena.agents import cheats, check_fair
-from rs_env.baselines.agent import Agent, ask
-from rs_env.bits import lowest, without_lowest
+from rs_env.agent import Agent, ask, ask_cheat, cheats
+from rs_env.arena.players import check_fair
 from rs_env.cards import PICKUP
-from rs_env.jit import njit
+from rs_env.engine import entry, play
+from rs_env.engine.bits import lowest, without_lowest
+from rs_env.engine.jit import njit
+from rs_env.engine.scoring import place, reward
+from rs_env.engine.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
+from rs_env.engine.view import empty_views
 from rs_env.rules import Rules
-from rs_env.scoring import place, reward
-from rs_env.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
-from rs_env.view import empty_views
 
 NEXT_DEAL = 53
 """In a log of actions: the next deal of the match begins."""
@@ -33,11 +31,11 @@ class Outcomes:
 
     rewards: float64 (G, n). winner: int8 (G,), the first seat out of the last deal, in a match the best by reward; -1:
     nobody. truncated: bool (G,). actions: int64 (G,), over all deals.
-    places: float64 (G, n), 1 is best, see `rs_env.scoring.place`; in a match by the totals, equals sharing their
+    places: float64 (G, n), 1 is best, see `rs_env.engine.scoring.place`; in a match by the totals, equals sharing their
     places. cards: int8 (G, n), in hand at the end. pickups, decisions: int64 (G, n), taken by the seat and asked of it,
     over all deals. seconds: float64 (A,), time in which each agent chose. asked: int64 (A,), its decisions.
     log: uint8 (G, L), the actions of each game, with `NEXT_DEAL` before each deal but the first. logged: int64 (G,),
-    its length. states: the games at their end, of dtype `rs_env.state.STATE`, (G,).
+    its length. states: the games at their end, of dtype `rs_env.engine.state.STATE`, (G,).
     """
 
     rewards: np.ndarray
@@ -88,9 +86,13 @@ def play_games(
         for number, agent in enumerate(agents):
             mine = running[movers == number]
             if len(mine):
-                kernels.view_turns(states, mine, views)
+                entry.view_turns(states, mine, views)
                 begin = time.perf_counter()
-                actions = _choose(agent, rules, states, mine, views[: len(mine)])
+                actions = (
+                    ask_cheat(agent, rules, states[mine], views[: len(mine)])
+                    if cheats(agent)
+                    else ask(agent, views[: len(mine)])
+                )
                 seconds[number] += time.perf_counter() - begin
                 asked[number] += len(mine)
                 _play(compiled, states, mine, actions, log, logged, pickups)
@@ -118,14 +120,6 @@ def play_games(
     )
 
 
-def _choose(agent: Any, rules: Rules, states: np.ndarray, games: np.ndarray, views: np.ndarray) -> np.ndarray:
-    """The agent's checked actions; one that cheats is given copies of the states instead of the views."""
-    if cheats(agent):
-        chosen = agent.act_states(rules, states[games])
-        agent = SimpleNamespace(name=agent.name, act=lambda views: chosen)
-    return ask(agent, views)
-
-
 def _places_of_match(rules: Rules, totals: np.ndarray) -> np.ndarray:
     """Place of each seat by the totals (G, n) of a match, equals sharing (averaging) their places."""
     goodness = -totals if rules.scoring in ("cards", "face") else totals
@@ -136,8 +130,8 @@ def _places_of_match(rules: Rules, totals: np.ndarray) -> np.ndarray:
 @njit(cache=True, nogil=True)
 def _begin(rules, states, seed, indices):
     for g in range(states.shape[0]):
-        engine.begin_game(states[g], seed, indices[g])
-        engine.begin_episode(rules[0], states[g], NOBODY)
+        play.begin_game(states[g], seed, indices[g])
+        play.begin_episode(rules[0], states[g], NOBODY)
 
 
 @njit(cache=True, nogil=True)
@@ -156,7 +150,7 @@ def _play_forced(rules, states, games, log, logged, pickups):
         while states[g].status == RUNNING:
             if logged[g] > longest:
                 return True
-            legal = engine.legal_actions(rules[0], states[g])
+            legal = play.legal_actions(rules[0], states[g])
             if without_lowest(legal):
                 break
             _take(rules, states, g, lowest(legal), log, logged, pickups)
@@ -170,7 +164,7 @@ def _take(rules, states, g, action, log, logged, pickups):
     log[g, logged[g]] = action
     logged[g] += 1
     deals = s.deals_done
-    engine.step(rules[0], s, action)
+    play.step(rules[0], s, action)
     if s.deals_done > deals and s.status == RUNNING:
         log[g, logged[g]] = NEXT_DEAL
         logged[g] += 1

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import Parameter, Signature
 
-from rs_env.baselines.agent import Agent, RuleBasedAgent, build
+from rs_env.agent import Agent, build, check_is_agent
+from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.baselines.searchers import Ismcts, Pimc, SeesAll
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
-__all__ = ["AGENTS", "Agent", "make_agent"]
+__all__ = ["AGENTS", "Agent", "as_agent", "make_agent"]
 
 _HEAVIEST = 1_000_000  # of all weights, so that sums are finite and draws among equals are not lost in rounding
 
@@ -53,3 +54,10 @@ it."""
 def make_agent(text: str) -> Agent:
     """The agent of this name, one of `AGENTS`; options follow as ``"name:option=value,..."``."""
     return build(AGENTS, text)
+
+
+def as_agent(agent: str | Agent) -> Agent:
+    """The agent of that name, or the agent itself. Raises ValueError for what is neither, and for one that cheats."""
+    made = make_agent(agent) if isinstance(agent, str) else agent
+    check_is_agent(made)
+    return made

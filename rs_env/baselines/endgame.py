@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env import engine
-from rs_env.bits import EMPTY, lowest, popcount, without_lowest
-from rs_env.jit import njit
-from rs_env.state import NOBODY, RUNNING
+from rs_env.engine import play
+from rs_env.engine.bits import EMPTY, lowest, popcount, without_lowest
+from rs_env.engine.jit import njit
+from rs_env.engine.state import NOBODY, RUNNING
 
 MOST_POSITIONS = 300  # looked at for each seat; a play-out costs as much as some fifty of them
 PLIES = 12
@@ -43,7 +43,7 @@ def can_force(rules, states, untried, first, seat):
     Depth first; written as a loop, since Numba cannot load recursive functions from its cache.
     """
     depth, positions = first, 0
-    untried[0] = engine.options(rules, states[first])
+    untried[0] = play.options(rules, states[first])
     while True:
         s = states[depth]
         mine = s.turn == seat
@@ -53,10 +53,10 @@ def can_force(rules, states, untried, first, seat):
             depth += 1
             states[depth] = s
             after = states[depth]
-            engine.step(rules, after, lowest(legal))
+            play.step(rules, after, lowest(legal))
             positions += 1
             if after.status == RUNNING and after.num_out == 0 and depth < first + PLIES and positions < MOST_POSITIONS:
-                untried[depth - first] = engine.options(rules, after)
+                untried[depth - first] = play.options(rules, after)
                 continue
             proven = after.num_out > 0 and after.out[0] == seat
         else:

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env import engine
 from rs_env.baselines.endgame import PLIES, forced_winner
 from rs_env.baselines.tips import NUM_CHANCES, at_random, chances_of_state, choose
 from rs_env.belief import draw, prepare
-from rs_env.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
-from rs_env.jit import njit
-from rs_env.rng import advance, below, mix, unit
-from rs_env.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
-from rs_env.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RUNNING, TRUNCATED, WIN
-from rs_env.view import view_key
+from rs_env.engine import play
+from rs_env.engine.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
+from rs_env.engine.jit import njit
+from rs_env.engine.rng import advance, below, mix, unit
+from rs_env.engine.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
+from rs_env.engine.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RUNNING, TRUNCATED, WIN
+from rs_env.engine.view import view_key
 
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
@@ -77,7 +77,7 @@ def play_out(rules, weights, noise, s, limit, stream, chances):
     """
     taken = 0
     while s.status == RUNNING and taken < limit:
-        legal = engine.options(rules, s)
+        legal = play.options(rules, s)
         if without_lowest(legal) == EMPTY:
             action = lowest(legal)
         else:
@@ -89,7 +89,7 @@ def play_out(rules, weights, noise, s, limit, stream, chances):
                 seat = np.int64(s.turn)
                 chances_of_state(rules, s, seat, chances)
                 action = choose(weights, rules, s, seat, s.hand[seat], legal, chances, stream)
-        engine.step(rules, s, action)
+        play.step(rules, s, action)
         taken += 1
     return taken
 
@@ -102,7 +102,7 @@ def try_actions(rules, weights, noise, limit, endgame, states, untried, legal, s
         legal = without_lowest(legal)
         states[1] = states[0]
         s = states[1]
-        engine.step(rules, s, action)
+        play.step(rules, s, action)
         if endgame > 0 and s.status == RUNNING:
             winner = forced_winner(rules, states, untried, 1, endgame)
             worth = settled(rules, winner, seat) if winner != NOBODY else UNSETTLED
@@ -187,7 +187,7 @@ def open_all(real, compiled, seed, samples, weights, noise, limit, endgame, rule
         states[0] = real[i]
         s = states[0]
         stream = mix(seed ^ s.hand[0] ^ mix(s.hand[1] + np.uint64(s.actions)))
-        legal = engine.options(rules[0], s)
+        legal = play.options(rules[0], s)
         totals[:] = 0.0
         for _ in range(samples):
             stream = advance(stream)

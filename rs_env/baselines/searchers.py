@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env.baselines.agent import as_views, own, seeds_for
+from rs_env.agent import own, seeds_for
 from rs_env.baselines.endgame import PLIES
 from rs_env.baselines.search import IMPOSSIBLE, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, ismcts_all
 from rs_env.belief import new_belief
-from rs_env.rng import check_seed, check_whole
+from rs_env.checks import check_seed, check_whole
+from rs_env.engine.state import RULES, STATE, compile_rules
+from rs_env.engine.view import as_views
 from rs_env.rules import Rules, as_rules
-from rs_env.state import RULES, STATE, compile_rules
 
 _DEEPEST = 256  # actions that a tree follows below its root
 _MOST = 1 << 24
@@ -136,7 +137,7 @@ class SeesAll(_Searcher):
         self._samples = check_whole("samples", samples, 1, _MOST)
 
     def act_states(self, rules: Rules, states: np.ndarray) -> np.ndarray:
-        """One legal action, int64 (B,), for each state (dtype `rs_env.state.STATE`) of a game that goes on."""
+        """One legal action, int64 (B,), for each state (dtype `rs_env.engine.state.STATE`) of a game that goes on."""
         actions = np.empty(len(states), np.int64)
         compiled = compile_rules(as_rules(rules))
         open_all(

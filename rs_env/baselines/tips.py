@@ -13,12 +13,12 @@ from __future__ import annotations
 import numpy as np
 
 from rs_env.belief import unseen_cards
-from rs_env.bits import EMPTY, bit, highest, lowest, nth_member, popcount, suit_set, without_lowest
 from rs_env.cards import NUM_ACTIONS, NUM_RANKS, NUM_SUITS, PICKUP
-from rs_env.jit import njit
-from rs_env.rng import advance, below, mix, unit
-from rs_env.state import NO_SUIT
-from rs_env.view import view_key
+from rs_env.engine.bits import EMPTY, bit, highest, lowest, nth_member, popcount, suit_set, without_lowest
+from rs_env.engine.jit import njit
+from rs_env.engine.rng import advance, below, mix, unit
+from rs_env.engine.state import NO_SUIT
+from rs_env.engine.view import view_key
 
 TIPS = ("void", "long", "low", "cheap", "high", "single", "block", "duck", "last", "dump", "ruff", "silent")
 VOID, LONG, LOW, CHEAP, HIGH, SINGLE, BLOCK, DUCK, LAST, DUMP, RUFF, SILENT = range(len(TIPS))

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env import engine
 from rs_env.baselines.search import UNDECIDED, best_action, play_out, utility, without_search
 from rs_env.baselines.tips import NUM_CHANCES, at_random
 from rs_env.belief import draw
-from rs_env.bits import EMPTY, bit
-from rs_env.jit import njit
-from rs_env.rng import advance, mix
-from rs_env.state import RUNNING
-from rs_env.view import view_key
+from rs_env.engine import play
+from rs_env.engine.bits import EMPTY, bit
+from rs_env.engine.jit import njit
+from rs_env.engine.rng import advance, mix
+from rs_env.engine.state import RUNNING
+from rs_env.engine.view import view_key
 
 NODE = np.dtype(
     [
@@ -73,7 +73,7 @@ def _iterate(rules, weights, noise, limit, exploration, tree, size, path, s, str
     """One iteration in the world `s`; returns the size of the tree after it."""
     node, depth = np.int64(0), 0
     while s.status == RUNNING and depth < path.shape[0]:
-        legal = engine.options(rules, s)
+        legal = play.options(rules, s)
         untried = legal & ~tree[node].tried
         seat = np.int64(s.turn)
         if untried == EMPTY:
@@ -88,7 +88,7 @@ def _iterate(rules, weights, noise, limit, exploration, tree, size, path, s, str
         path[depth] = node
         depth += 1
         action = np.int64(tree[node].action)
-        engine.step(rules, s, action)
+        play.step(rules, s, action)
         noticed = s.hand[seat] >> np.uint64(action) & np.uint64(
             1
         )  # the card went back: what follows is no part of this branch

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pyspiel  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from rs_env import belief, engine, kernels
-from rs_env.arena.exact import chance_branches
+from rs_env import belief
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, action_text, cards_text, members, set_of
-from rs_env.jit import njit
-from rs_env.observation import observation_spec
+from rs_env.engine import entry, play
+from rs_env.engine.jit import njit
+from rs_env.engine.observation import observation_spec
+from rs_env.engine.state import RUNNING, STATE, TERMINATED, compile_rules
+from rs_env.engine.view import empty_views
 from rs_env.openspiel.observer import RollingStoneObserver, has_information_tensor
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS, OPTIONS, Rules, as_rules
-from rs_env.state import RUNNING, STATE, TERMINATED, compile_rules
-from rs_env.view import empty_views
+from rs_env.solve.histories import chance_branches
 
 NAME = "python_rolling_stone"
 
@@ -138,7 +139,7 @@ def _utility_bounds(rules: Rules) -> tuple[float, float]:
     )  # seat 0 is out
     states["hand"][0, 1], states["hand_size"][0, 1] = set_of(rules.deck), len(rules.deck)
     outcome = np.zeros((2, rules.num_players))
-    kernels.outcome(compile_rules(rules), states, 0, outcome[0], outcome[1])
+    entry.outcome(compile_rules(rules), states, 0, outcome[0], outcome[1])
     return float(outcome[1].min()), float(outcome[1].max())
 
 
@@ -194,7 +195,7 @@ class RollingStoneState(pyspiel.State):
     def returns(self) -> list[float]:
         """Reward of each seat: zeros until the end."""
         result = np.zeros((2, self.num_players()))
-        kernels.outcome(self.get_game().compiled, self._at.states, 0, result[0], result[1])
+        entry.outcome(self.get_game().compiled, self._at.states, 0, result[0], result[1])
         return result[1].tolist()
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
@@ -215,7 +216,7 @@ class RollingStoneState(pyspiel.State):
         return _shares(places)
 
     def _legal_actions(self, player: int) -> list[int]:
-        return members(kernels.legal(self.get_game().compiled, self._at.states, 0))
+        return members(entry.legal(self.get_game().compiled, self._at.states, 0))
 
     def _apply_action(self, action: int) -> None:
         at = self._at
@@ -258,7 +259,7 @@ class RollingStoneState(pyspiel.State):
         """Give the engine the deck that chance has dealt, and write down what is seen before the first play."""
         game, at = self.get_game(), self._at
         at.states = at.states.copy()
-        kernels.deal_deck(
+        entry.deal_deck(
             game.compiled, at.states, 0, np.array(self._deck_of_seats(dealt) if game.merge_deals else dealt, np.int8)
         )
         at.hands = tuple(at.states["hand"][0, : self.num_players()].tolist())
@@ -304,16 +305,16 @@ class RollingStoneState(pyspiel.State):
     # Information
 
     def view(self, player: int) -> np.ndarray:
-        """What a player may know once the cards are dealt: an array of one record of dtype `rs_env.view.VIEW`."""
+        """What a player may know once the cards are dealt: an array of one record of dtype `rs_env.engine.view.VIEW`."""
         views = empty_views(self.get_game().rules, 1)
-        kernels.view(self._at.states, 0, player, views)
+        entry.view(self._at.states, 0, player, views)
         return views
 
     def observation(self, player: int) -> np.ndarray:
-        """The player's observation of `rs_env.observation`, int8."""
+        """The player's observation of `rs_env.engine.observation`, int8."""
         game = self.get_game()
         observation, mask = np.empty(observation_spec(self.num_players()).size, np.int8), np.empty(NUM_ACTIONS, np.int8)
-        kernels.observe(game.compiled, self._at.states, 0, player, observation, mask)
+        entry.observe(game.compiled, self._at.states, 0, player, observation, mask)
         return observation
 
     def information_text(self, player: int) -> str:
@@ -369,12 +370,12 @@ class RollingStoneState(pyspiel.State):
 
 @njit(cache=True, nogil=True)
 def _step(rules, states, action):
-    engine.step(rules[0], states[0], action)
+    play.step(rules[0], states[0], action)
 
 
 def _first_states(game: RollingStoneGame, dealer: int) -> np.ndarray:
     states = np.zeros(1, STATE)
-    kernels.begin(game.compiled, states, 0, np.uint64(0), np.uint64(0), 0, dealer)
+    entry.begin(game.compiled, states, 0, np.uint64(0), np.uint64(0), 0, dealer)
     return states
 
 

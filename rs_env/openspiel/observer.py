@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyspiel  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS
-from rs_env.observation import observation_spec
+from rs_env.engine.observation import observation_spec
 from rs_env.rules import Rules
-
-if TYPE_CHECKING:
-    from rs_env.openspiel.game import RollingStoneState
 
 _LONGEST_TENSOR = 2000  # actions of a deal that the information state tensor has room for
 
@@ -27,7 +24,7 @@ class RollingStoneObserver:
     """OpenSpiel's observer: ``tensor`` (float32), its named pieces ``dict``, ``set_from(state, player)``,
     ``string_from(state, player)``.
 
-    The pieces are the player (n), then the sections of `rs_env.observation`, each divided by its bound; with perfect
+    The pieces are the player (n), then the sections of `rs_env.engine.observation`, each divided by its bound; with perfect
     recall also the dealer (n, clockwise from the player), the player's cards at the start of the deal (52), the card
     shown (52) and the plays of the deal (limit, 54), a row for each action: one for the action, and in the last place
     for its being noticed. That tensor does not exist for matches and for more than 2000 actions. While cards are dealt
@@ -66,7 +63,7 @@ class RollingStoneObserver:
         parts = np.split(self.tensor, ends[:-1])
         self.dict = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
-    def set_from(self, state: RollingStoneState, player: int) -> None:
+    def set_from(self, state: Any, player: int) -> None:
         """Write to the tensor what the player knows in a state. Raises ValueError where there is no tensor."""
         if self.tensor is None:
             raise ValueError(
@@ -96,7 +93,7 @@ class RollingStoneObserver:
                 row += 1
                 self.dict["plays"][row, action] = 1
 
-    def string_from(self, state: RollingStoneState, player: int) -> str:
+    def string_from(self, state: Any, player: int) -> str:
         """What the player knows in a state, as text."""
         if self._perfect_recall:
             return state.information_text(player)

@@ -1,4 +1,4 @@
-"""Profiles of `rs_env.arena.exact` as OpenSpiel's policies and back, and OpenSpiel's CFR."""
+"""Profiles of `rs_env.solve.exact` as OpenSpiel's policies and back, and OpenSpiel's CFR."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyspiel  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from rs_env.arena.exact import GameTree
 from rs_env.cards import NUM_ACTIONS
 from rs_env.openspiel.game import RollingStoneState, event, hand_text, information_text, load_game, opening, seats_of
+from rs_env.solve.exact import GameTree
 
 
 def information_state_strings(tree: GameTree) -> list[str]:
@@ -117,7 +117,7 @@ def cfr(tree: GameTree, checkpoints: Iterable[int], plus: bool = True) -> Iterat
     iterations.
 
     CFR: M. Zinkevich et al., *Regret Minimization in Games with Incomplete Information*, 2007; CFR+: O. Tammelin, 2014.
-    The profile is one for `rs_env.arena.exact.nash_conv`. Memory grows with the square of ``max_actions``, since each
+    The profile is one for `rs_env.solve.exact.nash_conv`. Memory grows with the square of ``max_actions``, since each
     of OpenSpiel's states carries its own history.
     """
     game = pyspiel.convert_to_cached_tree(load_game(tree.rules, merge_deals=True))

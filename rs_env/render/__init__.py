@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from rs_env.render.text import render_text
-
-if TYPE_CHECKING:
-    from rs_env.game import Game
 
 RENDER_MODES = ("ansi", "human", "rgb_array")
 
@@ -23,7 +20,7 @@ def check_render_mode(mode: str | None) -> str | None:
     return mode
 
 
-def render(game: Game, mode: str | None) -> str | np.ndarray | None:
+def render(game: Any, mode: str | None) -> str | np.ndarray | None:
     """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in ``"rgb_array"``;
     else None.
     """

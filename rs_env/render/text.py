@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rs_env.cards import SUIT_NAMES, action_text, cards_text, suit_of
 
-if TYPE_CHECKING:
-    from rs_env.game import Game
 
+def render_text(game: Any) -> str:
+    """The position with all hands open, one line for each seat; the seat to act is marked ``>``.
 
-def render_text(game: Game) -> str:
-    """The position with all hands open, one line for each seat; the seat to act is marked ``>``."""
+    game: a `rs_env.Game`, which itself is drawn by this, so that its class cannot be named here.
+    """
     lines = [_headline(game)]
     on_table = dict(game.trick_plays)
     for seat, hand in enumerate(game.hands):
@@ -25,7 +25,7 @@ def render_text(game: Game) -> str:
     return "\n".join(lines)
 
 
-def _headline(game: Game) -> str:
+def _headline(game: Any) -> str:
     parts = [
         f"action {game.num_actions} of {game.rules.action_limit}",
         f"dealer {game.dealer}",
@@ -49,5 +49,5 @@ def _by_suit(cards: list[int]) -> str:
     return "  ".join(cards_text(group) for group in suits.values())
 
 
-def _standing(game: Game, seat: int) -> str:
+def _standing(game: Any, seat: int) -> str:
     return f"  out, place {game.out.index(seat) + 1}" if seat in game.out else ""

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.bits import EMPTY, ONE, bit, store, unpack_byte, unpack_cards
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_SUITS
-from rs_env.engine import card_played
-from rs_env.jit import njit
+from rs_env.engine.bits import EMPTY, ONE, bit, store, unpack_byte, unpack_cards
+from rs_env.engine.jit import njit
+from rs_env.engine.play import card_played
+from rs_env.engine.state import RUNNING
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
-from rs_env.state import RUNNING
 
 OBSERVATION_VERSION = 1
 PERCENT = 100
@@ -185,6 +185,27 @@ def state_spec(num_players: int) -> StateSpec:
     return StateSpec(num_players)
 
 
+OBSERVATION_DTYPES = ("int8", "float32")
+
+
+def check_observation_dtype(dtype: Any) -> str:
+    """The name of the dtype. Raises ValueError for any but int8 and float32."""
+    try:
+        name = np.dtype(dtype).name if dtype is not None else None
+    except TypeError:
+        name = None
+    if name not in OBSERVATION_DTYPES:
+        raise ValueError(
+            f"observation_dtype={dtype!r} is not allowed: it must be one of {', '.join(map(repr, OBSERVATION_DTYPES))}"
+        )
+    return name
+
+
+def scaled(vectors: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Vectors of int8, (..., D), divided by their upper bounds `high` (float32, (D,)): float32 in 0..1."""
+    return np.divide(vectors, high, dtype=np.float32)
+
+
 def table() -> str:
     """The sections as a Markdown table, n being the number of players."""
     sizes = {n: observation_spec(n) for n in range(MIN_PLAYERS, MAX_PLAYERS + 1)}
@@ -203,7 +224,7 @@ def _members(row: np.ndarray) -> list[int]:
 
 
 # The encoder. It works on any record with the public fields, a state or a view, so that batches need not copy a view
-# first; what is not public (the observer's hand, the legal actions) is passed in. A row is an address, see rs_env.bits.
+# first; what is not public (the observer's hand, the legal actions) is passed in. A row is an address, see rs_env.engine.bits.
 # Sections are written in order, in whole words where a section is shorter than a word: what spills over is part of the
 # next section and is written again.
 

@@ -1,7 +1,7 @@
 """Who sits on the other seats of the Gymnasium environments, with draws that belong to each game.
 
 Game i of a batch must play as it would alone, whoever else is playing: what an opponent draws may depend on the game's
-own seed only. An agent that draws by the seeds it is handed (`rs_env.baselines.agent.draws_by_seed`), as all of this
+own seed only. An agent that draws by the seeds it is handed (`rs_env.agent.draws_by_seed`), as all of this
 package do, is one object for all games and is asked in batches. Any other agent with a state of its own, random or
 remembered, gets a copy for each game: the first game plays with the object itself, unless another environment does so
 already.
@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.baselines import make_agent
-from rs_env.baselines.agent import Agent, RuleBasedAgent, as_agent, ask, draws_by_seed
-from rs_env.rng import game_key
+from rs_env.agent import Agent, ask, draws_by_seed
+from rs_env.baselines import as_agent
+from rs_env.baselines.rule_based import RuleBasedAgent
+from rs_env.engine.rng import game_key
 
 _STREAM = 0x0DD0_BEAD_5EA7_0000
 _in_use: weakref.WeakValueDictionary[int, Opponents] = (
@@ -42,7 +43,7 @@ def agents_of(opponents: str | Agent | Sequence[str | Agent], count: int) -> lis
         raise ValueError(
             f"opponents: {len(listed)} are not allowed: there must be one, or one for each of the {count} other seats"
         )
-    return [as_agent(agent, make_agent) for agent in listed]
+    return [as_agent(agent) for agent in listed]
 
 
 class Opponents:

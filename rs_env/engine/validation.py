@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env.bits import ALL_CARDS, EMPTY, bit, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, PICKUP
-from rs_env.engine import card_played, legal_actions
-from rs_env.jit import njit
+from rs_env.engine.bits import ALL_CARDS, EMPTY, bit, popcount, suit_set
+from rs_env.engine.jit import njit
+from rs_env.engine.play import card_played, legal_actions
+from rs_env.engine.state import LAST_DEALT, LAST_FIRST_DEAL, NO_CARD, NO_SUIT, NOBODY, RUNNING, compile_rules
 from rs_env.rules import MAX_PLAYERS, Rules
-from rs_env.state import LAST_DEALT, LAST_FIRST_DEAL, NO_CARD, NO_SUIT, NOBODY, RUNNING, compile_rules
 
 FAULTS = (
     "",
@@ -46,7 +46,7 @@ def check_states(rules: Rules, states: np.ndarray) -> None:
     """Raise ValueError, naming the first wrong state and what is wrong with it, unless all are of running games of this
     rule set.
 
-    states: array of dtype `rs_env.state.STATE`, shape (B,).
+    states: array of dtype `rs_env.engine.state.STATE`, shape (B,).
     """
     i, fault = first_fault(compile_rules(rules), np.require(states, requirements=("C", "A", "W")))
     if fault != _FINE:

@@ -14,26 +14,23 @@ Reinforcement Learning*, 2017).
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
-from rs_env import engine, kernels
-from rs_env.arena.agents import build_agents
-from rs_env.baselines.agent import Agent, ask, copy_for_agent
-from rs_env.bits import bit, popcount
+from rs_env.agent import Agent, ask, copy_for_agent
+from rs_env.baselines import as_agent
 from rs_env.cards import NUM_ACTIONS
-from rs_env.jit import njit
-from rs_env.rng import check_whole
+from rs_env.checks import check_whole
+from rs_env.engine import entry
+from rs_env.engine.jit import njit
+from rs_env.engine.scoring import reward
+from rs_env.engine.state import RUNNING, compile_rules
+from rs_env.engine.view import empty_views
 from rs_env.rules import Rules, as_rules
-from rs_env.scoring import reward
-from rs_env.state import RUNNING, STATE, compile_rules
-from rs_env.view import empty_views
+from rs_env.solve.histories import Level, chance_branches, count_children, count_deals, first_level, next_level
 
 MAX_NODES = 1_000_000  # they take about 1 GB while they are put together
 
@@ -82,7 +79,7 @@ class GameTree:
             raise ValueError(
                 f"target={self.rules.target!r} is not allowed: only single deals (target=None) can be enumerated"
             )
-        self._check_size(_count_deals(self.rules))
+        self._check_size(count_deals(self.rules))
         levels = list(self._grow())
         self.levels = np.cumsum([0, *(len(level.states) for level in levels)])
         self.states = np.concatenate([level.states for level in levels])
@@ -102,10 +99,10 @@ class GameTree:
                 f"the game has more than max_nodes={self.max_nodes} histories: it is too large to enumerate"
             )
 
-    def _grow(self) -> Iterator[_Level]:
+    def _grow(self) -> Iterator[Level]:
         """The levels, one after the other."""
         branches = chance_branches(self.rules)
-        level = _deals(self.rules)
+        level = first_level(self.rules)
         self.dealt = level.states["hand"][:, : self.rules.num_players].copy()
         hands = np.unique(self.dealt, return_inverse=True)[1].reshape(self.dealt.shape)
         nodes = sets = 0
@@ -119,8 +116,8 @@ class GameTree:
             yield level
             sets += len(names)
             first, nodes = nodes, nodes + len(level.states)
-            self._check_size(nodes + _count_children(branches[0][1], level.states))
-            level = _children(branches, level)
+            self._check_size(nodes + count_children(branches[0][1], level.states))
+            level = next_level(branches, level)
             level.parent += first
             self._check_size(nodes + len(level.states))
 
@@ -136,9 +133,9 @@ class GameTree:
 
     @cached_property
     def views(self) -> np.ndarray:
-        """What the owner of each information set sees there: dtype `rs_env.view.VIEW`, shape (I,)."""
+        """What the owner of each information set sees there: dtype `rs_env.engine.view.VIEW`, shape (I,)."""
         views = empty_views(self.rules, self.num_sets)
-        kernels.view_turns(self.states, self.first, views)
+        entry.view_turns(self.states, self.first, views)
         return views
 
     @cached_property
@@ -251,7 +248,7 @@ class GameTree:
         """What the agent does at some information sets; it is asked once for each view, and only where there is a
         choice.
         """
-        (player,) = build_agents([agent], fair=True)
+        player = as_agent(agent)
         legal = self.legal[sets]
         profile = legal.astype(np.float64)
         free = np.flatnonzero(legal.sum(1) > 1)
@@ -279,120 +276,6 @@ def nash_conv(
     return NashConv(tree.values(profile), np.array(best))
 
 
-def chance_branches(rules: Rules) -> list[tuple[float, np.ndarray]]:
-    """Compiled rules under which no play depends on chance, each with its probability.
-
-    One entry, the rules themselves, unless silent plays may or may not be noticed; then the first notices none and the
-    second all of them. A play depends on chance exactly where the two lead to different states.
-    """
-    catch = rules.silent_catch
-    if catch is None or catch in (0.0, 1.0):
-        return [(1.0, compile_rules(rules))]
-    return [
-        (p, compile_rules(dataclasses.replace(rules, silent_catch=to))) for p, to in ((1 - catch, 0.0), (catch, 1.0))
-    ]
-
-
-# Growing the tree
-
-
-@dataclass
-class _Level:
-    """Nodes of one level, see `GameTree`; ``public`` numbers what everybody has seen."""
-
-    states: np.ndarray
-    parent: np.ndarray
-    action: np.ndarray
-    outcome: np.ndarray
-    chance: np.ndarray
-    root: np.ndarray
-    public: np.ndarray
-
-    def __post_init__(self) -> None:
-        self.information_set = np.full(len(self.states), -1)
-
-
-def _hand_counts(rules: Rules) -> list[int]:
-    """Number of cards dealt to the first seat after the dealer, the second, and so on."""
-    n = rules.num_players
-    return [len(range(first, len(rules.deck), n)) for first in range(n)]
-
-
-def _count_deals(rules: Rules) -> int:
-    counts = _hand_counts(rules)
-    deals = rules.num_players * math.factorial(len(rules.deck)) // math.prod(map(math.factorial, counts))
-    return deals * (counts[_last_place(rules)] if rules.trump == "last_dealt" else 1)
-
-
-def _last_place(rules: Rules) -> int:
-    """How many seats after the first one the last card is dealt to."""
-    return (len(rules.deck) - 1) % rules.num_players
-
-
-def _hands(cards: tuple[int, ...], counts: Sequence[int]) -> Iterator[list[tuple[int, ...]]]:
-    """All ways to give so many cards to one player after the other."""
-    if not counts:
-        yield []
-        return
-    for hand in combinations(cards, counts[0]):
-        rest = tuple(card for card in cards if card not in hand)
-        yield from ([hand, *others] for others in _hands(rest, counts[1:]))
-
-
-def _decks(rules: Rules) -> Iterator[list[int]]:
-    """A deck, in dealing order, for each deal; where the last card is shown, one for each card that this can be."""
-    n, last = rules.num_players, _last_place(rules)
-    for hands in _hands(rules.deck, _hand_counts(rules)):
-        for shown in hands[last] if rules.trump == "last_dealt" else hands[last][-1:]:
-            hands[last] = (*(card for card in hands[last] if card != shown), shown)
-            yield [hands[i % n][i // n] for i in range(len(rules.deck))]
-
-
-def _deals(rules: Rules) -> _Level:
-    """The first level: every deal from every dealer."""
-    compiled, n = compile_rules(rules), rules.num_players
-    decks = np.array(list(_decks(rules)), np.int8)
-    dealers, states = np.repeat(np.arange(n), len(decks)), np.zeros(n * len(decks), STATE)
-    for i, dealer in enumerate(dealers.tolist()):
-        kernels.begin(compiled, states, i, np.uint64(0), np.uint64(0), 0, dealer)
-        kernels.deal_deck(compiled, states, i, decks[i % len(decks)])
-    shown = states["deck"][:, len(rules.deck) - 1] if rules.trump == "last_dealt" else 0
-    none = np.full(len(states), -1)
-    return _Level(
-        states, none, none, none * 0, np.ones(len(states)), np.arange(len(states)), dealers * NUM_ACTIONS + shown
-    )
-
-
-def _count_children(compiled: np.ndarray, states: np.ndarray) -> int:
-    counts = np.zeros(len(states), np.int64)
-    _count_actions(compiled, states, counts)
-    return int(counts.sum())
-
-
-def _children(branches: list[tuple[float, np.ndarray]], level: _Level) -> _Level:
-    """The level after this one; parents are counted within this one."""
-    total = _count_children(branches[0][1], level.states)
-    parent, action, outcome, chance = (
-        np.empty(total, np.int64),
-        np.empty(total, np.int64),
-        np.zeros(total, np.int64),
-        np.ones(total),
-    )
-    states, *others = (np.empty(total, STATE) for _ in branches)
-    for (_, compiled), after in zip(branches, (states, *others), strict=True):
-        _expand(compiled, level.states, after, parent, action)
-    for noticed in others:  # one or none
-        differ = np.flatnonzero(states != noticed)
-        chance[differ] = branches[0][0]
-        states = np.concatenate([states, noticed[differ]])
-        parent, action = np.concatenate([parent, parent[differ]]), np.concatenate([action, action[differ]])
-        outcome = np.repeat([0, 1], [total, len(differ)])
-        chance = np.concatenate([chance, np.full(len(differ), branches[1][0])])
-    seen = (level.public[parent] * NUM_ACTIONS + action) * 2 + outcome
-    public = np.unique(seen, return_inverse=True)[1]
-    return _Level(states, parent, action, outcome, chance, level.root[parent], public)
-
-
 def _mixture(agent: Agent, views: np.ndarray, seeds: int) -> np.ndarray:
     """The agent's distribution over actions at each view, float64 (B, 53): as it says itself, or by its actions for
     many seeds.
@@ -418,30 +301,10 @@ def _mixture(agent: Agent, views: np.ndarray, seeds: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _count_actions(rules, states, counts):
-    for i in range(states.shape[0]):
-        counts[i] = popcount(engine.legal_actions(rules[0], states[i]))
-
-
-@njit(cache=True, nogil=True)
-def _expand(rules, states, children, parent, action):
-    """Write the state after each legal action of each state."""
-    k = 0
-    for i in range(states.shape[0]):
-        legal = engine.legal_actions(rules[0], states[i])
-        for a in range(NUM_ACTIONS):
-            if legal & bit(a):
-                children[k] = states[i]
-                engine.step(rules[0], children[k], a)
-                parent[k], action[k] = i, a
-                k += 1
-
-
-@njit(cache=True, nogil=True)
 def _rewards(rules, states, rewards):
     for i in range(states.shape[0]):
         for seat in range(rules[0].num_players):
             rewards[i, seat] = reward(rules[0], states[i], seat)
 
 
-__all__ = ["MAX_NODES", "GameTree", "NashConv", "chance_branches", "nash_conv"]
+__all__ = ["MAX_NODES", "GameTree", "NashConv", "nash_conv"]

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from rs_env.arena.games import game_of_line
-from rs_env.arena.seating import games_per_deal, seatings
+from rs_env.arena.tables import games_per_deal, seatings
+from rs_env.checks import check_seed, check_whole
 from rs_env.files import only_process_in, write_whole
-from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules
 
 FORMAT = "rs_env.arena/2"
@@ -37,7 +37,7 @@ _SAME = ("agents", "rules", "seed", "table")  # what a run must have in common w
 @dataclass(frozen=True)
 class Settings:
     """What is compared. agents: names. cheats: whether each sees all hands. table: kind of table, see
-    `rs_env.arena.seating`.
+    `rs_env.arena.tables`.
 
     deals: of the main table; matrix_deals: of each agent against each field. precision: stop earlier where all
     intervals of the main table are at most this wide to either side.

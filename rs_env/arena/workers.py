@@ -15,11 +15,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from rs_env.arena.agents import agent_seed, build_agents
+from rs_env.agent import Agent
 from rs_env.arena.games import games_of, lines_of
 from rs_env.arena.play import play_games
-from rs_env.arena.seating import games_per_deal, seatings
-from rs_env.baselines.agent import Agent
+from rs_env.arena.players import agent_seed, build_agents
+from rs_env.arena.tables import games_per_deal, seatings
 from rs_env.rules import Rules
 
 GAMES_AT_ONCE = 1024

@@ -1,6 +1,6 @@
-"""The rules, written once: deal, legal actions, step. What a deal is worth is in `rs_env.scoring`.
+"""The rules, written once: deal, legal actions, step. What a deal is worth is in `rs_env.engine.scoring`.
 
-Every function here is scalar code on one record of `rs_env.state`, compiled by Numba. Nothing allocates, nothing knows
+Every function here is scalar code on one record of `rs_env.engine.state`, compiled by Numba. Nothing allocates, nothing knows
 about Python objects, and all chance comes from the record itself. ``docs/rules.md`` is the text that this code follows,
 section by section.
 
@@ -12,13 +12,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env.bits import ALL_CARDS, EMPTY, PICKUP_BIT, SUIT_SETS, bit, highest, lowest, next_seat, popcount, suit_set
 from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP, suit_of
-from rs_env.jit import njit
-from rs_env.rng import CHANCE, DEALER, DECK, LEARNER, advance, below, deal_stream, game_key, unit
+from rs_env.engine.bits import (
+    ALL_CARDS,
+    EMPTY,
+    PICKUP_BIT,
+    SUIT_SETS,
+    bit,
+    highest,
+    lowest,
+    next_seat,
+    popcount,
+    suit_set,
+)
+from rs_env.engine.jit import njit
+from rs_env.engine.rng import CHANCE, DEALER, DECK, LEARNER, advance, below, deal_stream, game_key, unit
+from rs_env.engine.scoring import add_scores
+from rs_env.engine.state import LAST_DEALT, NO_CARD, NO_SUIT, NOBODY, NOTHING_PLAYED, RUNNING, TERMINATED, TRUNCATED
 from rs_env.rules import MAX_PLAYERS
-from rs_env.scoring import add_scores
-from rs_env.state import LAST_DEALT, NO_CARD, NO_SUIT, NOBODY, NOTHING_PLAYED, RUNNING, TERMINATED, TRUNCATED
 
 _EACH_BYTE = np.uint64(0x0101_0101_0101_0101)
 _HIGH_BITS = np.uint64(0x8080_8080_8080_8080)

@@ -9,17 +9,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rs_env import kernels
-from rs_env.baselines.tips import act_all, policy_all
-from rs_env.cards import NUM_ACTIONS, action_text, members
-from rs_env.rng import check_seed
-from rs_env.view import VIEW, first_impossible
+from rs_env.cards import action_text, members
+from rs_env.engine import entry
+from rs_env.rules import Rules
 
 
 class Agent(Protocol):
     """Chooses actions from views, many at a time; it never sees a state.
 
-    The baselines draw from the seed and the view alone (`rs_env.view.view_key`): equal seeds and views give equal
+    The baselines draw from the seed and the view alone (`rs_env.engine.view.view_key`): equal seeds and views give equal
     actions, whatever was asked before and in whatever batches. Therefore their `act` can take a second argument,
     ``seeds=None``: uint64 (B,), from which to draw for each view in place of the seed of `reset`. So one object can
     play in many games, each of which has draws of its own; see `draws_by_seed`.
@@ -31,7 +29,7 @@ class Agent(Protocol):
         """Start anew; the same seed and views give the same actions."""
 
     def act(self, views: np.ndarray) -> np.ndarray:
-        """One legal action, int64 (B,), for each view (dtype `rs_env.view.VIEW`, shape (B,)) of a seat that is to
+        """One legal action, int64 (B,), for each view (dtype `rs_env.engine.view.VIEW`, shape (B,)) of a seat that is to
         act.
         """
 
@@ -58,57 +56,9 @@ def seeds_for(views: np.ndarray, seed: np.uint64, seeds: np.ndarray | None) -> n
     return np.require(seeds, requirements=("C", "A", "W"))
 
 
-class RuleBasedAgent:
-    """A player of `rs_env.baselines.tips`, given by its weights (float64, in the order of `TIPS`)."""
-
-    def __init__(self, name: str, weights: np.ndarray) -> None:
-        self.name = name
-        self.weights = weights
-        self.reset(0)
-
-    def reset(self, seed: int | None) -> None:
-        """Draw from this seed from now on."""
-        self.seed = np.uint64(check_seed(seed))
-
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        """One legal action for each view."""
-        views = as_views(views)
-        actions = np.empty(len(views), np.int64)
-        act_all(self.weights, views, seeds_for(views, self.seed, seeds), actions)
-        return actions
-
-    def policy(self, views: np.ndarray) -> np.ndarray:
-        """Probability of each action over all seeds, float64 (B, 53)."""
-        views = as_views(views)
-        probabilities = np.zeros((len(views), NUM_ACTIONS))
-        policy_all(self.weights, views, probabilities)
-        return probabilities
-
-
-def as_views(views: Any) -> np.ndarray:
-    """Views as an array of shape (B,), as the kernels take it.
-
-    Raises ValueError unless they are of dtype `VIEW`, each of a seat that is to act, as a game shows it.
-    """
-    array = np.atleast_1d(np.asarray(views))
-    if array.dtype != VIEW or array.ndim != 1:
-        raise ValueError(
-            f"views: {array.dtype} of shape {array.shape} is not allowed: they must be records of dtype rs_env.view.VIEW, shape (B,)"
-        )
-    array = np.require(array, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
-    first = first_impossible(array)
-    if first >= 0:
-        if array["legal"][first] == 0:
-            raise ValueError(f"views[{first}]: seat {array['seat'][first]} has no legal action, it is not its turn")
-        raise ValueError(f"views[{first}]: no game shows this to a seat that is to act; views come from `Game.view`")
-    return array
-
-
-def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:
-    """The agent of that name, made by `make`, or the agent itself. Raises ValueError for what is neither."""
-    if isinstance(agent, str):
-        agent = make(agent)
-    if getattr(agent, "cheats", False):
+def check_is_agent(agent: Any) -> None:
+    """Raise ValueError, saying what is missing, for an object that is no agent, and for one that sees all hands."""
+    if cheats(agent):
         raise ValueError(f"agent {agent.name!r} is not allowed: it sees all hands")
     if isinstance(agent, type):
         raise ValueError(f"agent {agent!r} is not allowed: it is a class; give an object of it")
@@ -119,10 +69,14 @@ def as_agent(agent: str | Agent, make: Callable[[str], Agent]) -> Agent:
             f"agent {agent!r} is not allowed: it must be a name, or an object with name, reset(seed) and act(views);"
             f" it has no {', no '.join(missing)}"
         )
-    return agent
 
 
-_OWN: set[type] = {RuleBasedAgent}  # agents of this package, which neither keep views nor write to them
+def cheats(agent: Any) -> bool:
+    """Whether the agent chooses from states, all hands open, by ``act_states`` instead of ``act``; see `ask_cheat`."""
+    return bool(getattr(agent, "cheats", False))
+
+
+_OWN: set[type] = set()  # agents of this package, which neither keep views nor write to them
 
 
 def own(cls: type) -> type:
@@ -150,6 +104,18 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
         return np.zeros(0, np.int64)
     given = views if type(agent) in _OWN else copy_for_agent(views)
     chosen = agent.act(given) if seeds is None else agent.act(given, seeds)  # type: ignore[call-arg]
+    return _checked(agent, chosen, views)
+
+
+def ask_cheat(agent: Any, rules: Rules, states: np.ndarray, views: np.ndarray) -> np.ndarray:
+    """What `ask` gives, of an agent that `cheats`: it chooses from copies of the states (dtype
+    `rs_env.engine.state.STATE`, shape (B,)) whose views are given beside them.
+    """
+    return _checked(agent, agent.act_states(rules, states.copy()), views)
+
+
+def _checked(agent: Agent, chosen: Any, views: np.ndarray) -> np.ndarray:
+    """What an agent chose, as int64 (B,). Raises ValueError, naming it, unless that is one legal action for each view."""
     actions = np.asarray(chosen)
     if actions.shape != views.shape or actions.dtype.kind not in "iu":
         raise ValueError(
@@ -157,7 +123,7 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
         )
     actions = np.array(actions, np.int64)  # a copy, which the agent cannot change after the check
     legal, illegal = np.ascontiguousarray(views["legal"]), np.zeros(len(views), np.bool_)
-    if kernels.find_illegal(legal, actions, illegal):
+    if entry.find_illegal(legal, actions, illegal):
         first = int(illegal.argmax())
         allowed = ", ".join(f"{a} ({action_text(a)})" for a in members(legal[first]))
         seat = views["seat"][first]

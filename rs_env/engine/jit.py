@@ -38,7 +38,7 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 QUIET = "RS_ENV_QUIET"
 _DAMAGED = (EOFError, pickle.UnpicklingError)  # what a file raises that was cut short
 _logger = logging.getLogger("rs_env")

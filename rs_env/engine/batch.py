@@ -5,15 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numba import get_num_threads, prange, set_num_threads
 
-from rs_env import engine, kernels
-from rs_env.bits import EMPTY, PICKUP_BIT, address_of, lowest, nth_member, popcount, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS
-from rs_env.jit import njit
-from rs_env.observation import encode
-from rs_env.packing import encode_packed
-from rs_env.rng import advance, below, game_key
-from rs_env.scoring import reward
-from rs_env.state import NOBODY, RUNNING, TERMINATED, TRUNCATED
+from rs_env.engine import entry, play
+from rs_env.engine.bits import (
+    EMPTY,
+    PICKUP_BIT,
+    address_of,
+    lowest,
+    nth_member,
+    popcount,
+    unpack_actions,
+    without_lowest,
+)
+from rs_env.engine.jit import njit
+from rs_env.engine.observation import encode
+from rs_env.engine.packing import encode_packed
+from rs_env.engine.rng import advance, below, game_key
+from rs_env.engine.scoring import reward
+from rs_env.engine.state import NOBODY, RUNNING, TERMINATED, TRUNCATED
 
 POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 
@@ -21,16 +30,16 @@ POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 @njit(cache=True, nogil=True)
 def begin_games(rules, states, seed, policy):
     for i in range(states.shape[0]):
-        engine.begin_game(states[i], seed, np.uint64(i))
-        engine.begin_episode(rules[0], states[i], NOBODY)
+        play.begin_game(states[i], seed, np.uint64(i))
+        play.begin_episode(rules[0], states[i], NOBODY)
         policy[i] = game_key(seed ^ POLICY_STREAM, np.uint64(i))
 
 
 @njit(cache=True, nogil=True)
 def next_episodes(rules, states):
     for i in range(states.shape[0]):
-        engine.next_deck(rules[0], states[i])
-        engine.begin_episode(rules[0], states[i], NOBODY)
+        play.next_deck(rules[0], states[i])
+        play.begin_episode(rules[0], states[i], NOBODY)
 
 
 @njit(cache=True, nogil=True)
@@ -51,31 +60,31 @@ def play_randomly(rules_array, states, policy, steps):
         s = states[i]
         stream = policy[i]
         for _ in range(steps):
-            options = engine.options(rules, s)
+            options = play.options(rules, s)
             if options == PICKUP_BIT:
-                engine.step_pickup(rules, s)
+                play.step_pickup(rules, s)
             else:
                 stream = advance(stream)
                 action = nth_member(options, below(stream, popcount(options)))
                 if rules.plain:  # then the pickup is never one of several actions
-                    engine.step_card(rules, s, action)
+                    play.step_card(rules, s, action)
                 else:
-                    engine.step(rules, s, action)
+                    play.step(rules, s, action)
             if s.status != RUNNING:
-                engine.next_deck(rules, s)
-                engine.begin_episode(rules, s, NOBODY)
+                play.next_deck(rules, s)
+                play.begin_episode(rules, s, NOBODY)
         policy[i] = stream
 
 
 @njit(inline="always")
 def _advance(rules, s, action, skip_forced):
     """Take an action, and forced ones after it."""
-    engine.step(rules, s, action)
+    play.step(rules, s, action)
     while skip_forced and s.status == RUNNING:
-        legal = engine.options(rules, s)
+        legal = play.options(rules, s)
         if without_lowest(legal) != EMPTY:
             break
-        engine.step(rules, s, lowest(legal))
+        play.step(rules, s, lowest(legal))
 
 
 @njit
@@ -85,8 +94,8 @@ def _finish(rules, s, rewards, terminated, truncated, i):
     truncated[i] = s.status == TRUNCATED
     for seat in range(rules.num_players):
         rewards[i, seat] = reward(rules, s, seat)
-    engine.next_deck(rules, s)
-    engine.begin_episode(rules, s, NOBODY)
+    play.next_deck(rules, s)
+    play.begin_episode(rules, s, NOBODY)
 
 
 @njit(cache=True, nogil=True)
@@ -107,7 +116,7 @@ def run(
             _advance(rules, s, actions[i], skip_forced)
             if s.status != RUNNING:
                 _finish(rules, s, rewards, terminated, truncated, i)
-        options = engine.options(rules, s)
+        options = play.options(rules, s)
         if packed:
             encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, row, i * width)
         else:
@@ -148,7 +157,7 @@ def find_illegal_parallel(bounds, legal, actions, illegal):
     found = 0
     for c in prange(bounds.shape[0] - 1):
         a, b = bounds[c], bounds[c + 1]
-        found += kernels.find_illegal(legal[a:b], actions[a:b], illegal[a:b])
+        found += entry.find_illegal(legal[a:b], actions[a:b], illegal[a:b])
     return found != 0
 
 

@@ -7,15 +7,17 @@ everything here but the seat's own hand and its legal actions is common knowledg
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import literal_unroll
 
-from rs_env.bits import EMPTY, PICKUP_BIT
-from rs_env.engine import legal_actions
-from rs_env.jit import njit
-from rs_env.rng import mix
+from rs_env.engine.bits import EMPTY, PICKUP_BIT
+from rs_env.engine.jit import njit
+from rs_env.engine.play import legal_actions
+from rs_env.engine.rng import mix
+from rs_env.engine.state import PUBLIC_FIELDS, RULES, RUNNING, compile_rules
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
-from rs_env.state import PUBLIC_FIELDS, RULES, RUNNING, compile_rules
 
 VIEW = np.dtype(
     [
@@ -69,6 +71,25 @@ def first_impossible(views):
         ):
             return i
     return -1
+
+
+def as_views(views: Any) -> np.ndarray:
+    """Views as an array of shape (B,), as the kernels take it.
+
+    Raises ValueError unless they are of dtype `VIEW`, each of a seat that is to act, as a game shows it.
+    """
+    array = np.atleast_1d(np.asarray(views))
+    if array.dtype != VIEW or array.ndim != 1:
+        raise ValueError(
+            f"views: {array.dtype} of shape {array.shape} is not allowed: they must be records of dtype rs_env.engine.view.VIEW, shape (B,)"
+        )
+    array = np.require(array, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
+    first = first_impossible(array)
+    if first >= 0:
+        if array["legal"][first] == 0:
+            raise ValueError(f"views[{first}]: seat {array['seat'][first]} has no legal action, it is not its turn")
+        raise ValueError(f"views[{first}]: no game shows this to a seat that is to act; views come from `Game.view`")
+    return array
 
 
 @njit

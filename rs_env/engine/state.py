@@ -1,7 +1,7 @@
 """The records that a game consists of: the compiled rule set, and the state of a game.
 
 A game is one record of dtype `STATE`, a batch is an array of them. Copies, comparisons, pickles and restores are then
-those of NumPy arrays. Sets of cards are 64-bit integers (`rs_env.bits`), sets of seats and suits are bytes.
+those of NumPy arrays. Sets of cards are 64-bit integers (`rs_env.engine.bits`), sets of seats and suits are bytes.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ STATE = np.dtype(
         ("deal", np.int32),  # number of the deck: 0, 1, ... over all episodes of the game
         PUBLIC_FIELDS[-4],
         ("hand", np.uint64, (MAX_PLAYERS,)),
-        ("key", np.uint64),  # names the game's decks, see rs_env.rng
+        ("key", np.uint64),  # names the game's decks, see rs_env.engine.rng
         ("chance", np.uint64),  # stream of noticed silent plays
         *PUBLIC_FIELDS[-3:],
         ("deck", np.int8, (NUM_CARDS,)),  # in dealing order, then NO_CARD

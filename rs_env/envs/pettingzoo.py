@@ -22,12 +22,12 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from rs_env.actions import action_number
 from rs_env.cards import NUM_ACTIONS, PICKUP
+from rs_env.checks import check_seed
+from rs_env.engine.observation import check_observation_dtype, new_mask, observation_spec, scaled, state_spec
+from rs_env.envs.spaces import ActionSpace, box_of
 from rs_env.game import Game, check_dealer, check_decks
-from rs_env.observation import new_mask, observation_spec, state_spec
 from rs_env.render import RENDER_MODES, check_render_mode, render
-from rs_env.rng import check_seed
 from rs_env.rules import Rules, rules_of_call
-from rs_env.spaces import ActionSpace, box_of, check_observation_dtype, scaled
 
 RESET_OPTIONS = ("deck", "dealer")
 ILLEGAL_REWARD = -1.0
@@ -176,7 +176,7 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         return self._waiting_mask.copy()
 
     def state(self) -> np.ndarray:
-        """All hands and all public knowledge by absolute seat, laid out by `rs_env.observation.state_spec`."""
+        """All hands and all public knowledge by absolute seat, laid out by `rs_env.engine.observation.state_spec`."""
         if not hasattr(self, "game"):
             raise self._not_reset()
         layout = state_spec(self.rules.num_players)

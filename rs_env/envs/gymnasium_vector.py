@@ -15,24 +15,24 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from rs_env import engine, kernels
 from rs_env.actions import IllegalActionError, action_numbers
-from rs_env.baselines.agent import Agent
+from rs_env.agent import Agent
 from rs_env.baselines.tips import NUM_CHANCES, TIPS, act
-from rs_env.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
 from rs_env.cards import NUM_ACTIONS
+from rs_env.checks import check_seed, check_whole
+from rs_env.engine import entry, play
+from rs_env.engine.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
+from rs_env.engine.jit import njit
+from rs_env.engine.observation import check_observation_dtype, encode, observation_spec, scaled
+from rs_env.engine.scoring import reward
+from rs_env.engine.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
+from rs_env.engine.view import empty_views, fill_view
+from rs_env.envs.gymnasium_single import ILLEGAL_REWARD, MOST_DEALS_WITHOUT_DECISION, check_learner, no_decision
+from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
 from rs_env.game import Game
-from rs_env.jit import njit
-from rs_env.observation import encode, observation_spec
-from rs_env.opponents import Opponents, agents_of, opponent_seed
 from rs_env.render import RENDER_MODES, check_render_mode, render
-from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, rules_of_call
-from rs_env.scoring import reward
-from rs_env.single import ILLEGAL_REWARD, MOST_DEALS_WITHOUT_DECISION, check_learner, no_decision
-from rs_env.spaces import ActionSpace, BatchActionSpace, box_of, check_observation_dtype, scaled
-from rs_env.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
-from rs_env.view import empty_views, fill_view
 
 
 class RollingStoneVectorEnv(VectorEnv):
@@ -215,7 +215,7 @@ class RollingStoneVectorEnv(VectorEnv):
         actions = action_numbers(actions, self.num_envs)
         anew = np.flatnonzero(self._done)
         illegal = np.zeros(self.num_envs, np.bool_)
-        kernels.find_illegal(self._legal, actions, illegal)
+        entry.find_illegal(self._legal, actions, illegal)
         illegal[anew] = False
         if self.illegal_action == "raise" and illegal.any():
             first = int(illegal.argmax())
@@ -292,7 +292,7 @@ class RollingStoneVectorEnv(VectorEnv):
             for place in range(len(self._asked)):
                 asked = games[waiting & (places == place)]
                 if len(asked):
-                    kernels.view_turns(self.states, asked, self._views)
+                    entry.view_turns(self.states, asked, self._views)
                     actions = self._opponents.act(place, asked, self._views[: len(asked)])
                     _answer(self._compiled, self.states, asked, actions)
 
@@ -340,7 +340,7 @@ def _flags(illegal: np.ndarray) -> dict[str, np.ndarray]:
 @njit(cache=True, nogil=True)
 def _begin_games(states, games, seeds):
     for k in range(games.shape[0]):
-        engine.begin_game(states[games[k]], seeds[k], np.uint64(0))
+        play.begin_game(states[games[k]], seeds[k], np.uint64(0))
 
 
 @njit(cache=True, nogil=True)
@@ -351,9 +351,9 @@ def _begin_episodes(rules, states, games, next_deck, fixed_seat, learners):
     for k in range(games.shape[0]):
         s = states[games[k]]
         if next_deck[k]:
-            engine.next_deck(rules[0], s)
-        engine.begin_episode(rules[0], s, NOBODY)
-        learners[games[k]] = fixed_seat if fixed_seat >= 0 else engine.seat_of_learner(rules[0], s)
+            play.next_deck(rules[0], s)
+        play.begin_episode(rules[0], s, NOBODY)
+        learners[games[k]] = fixed_seat if fixed_seat >= 0 else play.seat_of_learner(rules[0], s)
 
 
 @njit(cache=True, nogil=True)
@@ -366,7 +366,7 @@ def _act(rules, states, games, actions, illegal, views, weights, seeds):
         if illegal[i]:
             fill_view(rules[0], states[i], states[i].turn, views[0])
             action = act(weights[-1], views[0], seeds[i, -1], chances)
-        engine.step(rules[0], states[i], action)
+        play.step(rules[0], states[i], action)
 
 
 @njit(cache=True, nogil=True)
@@ -378,7 +378,7 @@ def _play_on(rules, states, games, views, asked, weights, seeds, learners, skip_
         i = games[k]
         s = states[i]
         learner = learners[i]
-        options = engine.legal_actions(rules[0], s)
+        options = play.legal_actions(rules[0], s)
         while s.status == RUNNING:
             seat = np.int64(s.turn)
             forced = without_lowest(options) == EMPTY
@@ -387,20 +387,20 @@ def _play_on(rules, states, games, views, asked, weights, seeds, learners, skip_
             place = seat - learner - 1
             place += n if place < 0 else 0
             if forced:
-                engine.step(rules[0], s, lowest(options))
+                play.step(rules[0], s, lowest(options))
             elif asked[place]:
                 break
             else:
                 fill_view(rules[0], s, seat, views[0])
-                engine.step(rules[0], s, act(weights[place], views[0], seeds[i, place], chances))
-            options = engine.legal_actions(rules[0], s)
+                play.step(rules[0], s, act(weights[place], views[0], seeds[i, place], chances))
+            options = play.legal_actions(rules[0], s)
         legal[i] = options
 
 
 @njit(cache=True, nogil=True)
 def _answer(rules, states, games, actions):
     for k in range(games.shape[0]):
-        engine.step(rules[0], states[games[k]], actions[k])
+        play.step(rules[0], states[games[k]], actions[k])
 
 
 @njit(cache=True, nogil=True)

@@ -9,12 +9,9 @@ SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom num
 
 from __future__ import annotations
 
-import secrets
-from typing import Any
-
 import numpy as np
 
-from rs_env.jit import njit
+from rs_env.engine.jit import njit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -61,21 +58,3 @@ def below(stream, n):
 def unit(stream):
     """A float in [0, 1) from a stream's state."""
     return np.float64(mix(stream) >> np.uint64(11)) * _TO_UNIT
-
-
-def check_seed(seed: int | None) -> int:
-    """The seed as a plain int, a fresh one from the operating system for None. Raises ValueError outside 0..2**64-1."""
-    return secrets.randbits(63) if seed is None else check_whole("seed", seed, 0, (1 << 64) - 1)
-
-
-def check_whole(name: str, value: Any, low: int, high: int) -> int:
-    """The value as a plain int. Raises ValueError, naming it, unless it is a whole number in `low` .. `high`."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    whole = isinstance(value, int | np.integer) and not isinstance(
-        value, bool | np.timedelta64
-    )  # which NumPy takes for an integer
-    if not whole or not low <= value <= high:
-        most = "2**64 - 1" if high == (1 << 64) - 1 else high
-        raise ValueError(f"{name}={value!r} is not allowed: {name} must be a whole number in {low}..{most}")
-    return int(value)

@@ -9,20 +9,20 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from rs_env import kernels
 from rs_env.actions import IllegalActionError, action_number
-from rs_env.aec import read_reset_options
+from rs_env.agent import Agent
 from rs_env.baselines import make_agent
-from rs_env.baselines.agent import Agent
 from rs_env.cards import NUM_ACTIONS
+from rs_env.checks import check_seed, check_whole
+from rs_env.engine import entry
+from rs_env.engine.observation import check_observation_dtype, new_mask, observation_spec, scaled
+from rs_env.engine.state import compile_rules
+from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
+from rs_env.envs.pettingzoo import read_reset_options
+from rs_env.envs.spaces import ActionSpace, box_of
 from rs_env.game import Game
-from rs_env.observation import new_mask, observation_spec
-from rs_env.opponents import Opponents, agents_of, opponent_seed
 from rs_env.render import RENDER_MODES, check_render_mode, render
-from rs_env.rng import check_seed, check_whole
 from rs_env.rules import Rules, rules_of_call
-from rs_env.spaces import ActionSpace, box_of, check_observation_dtype, scaled
-from rs_env.state import compile_rules
 
 ILLEGAL_ACTION = ("penalise", "raise", "random")
 ILLEGAL_REWARD = -1.0
@@ -34,7 +34,7 @@ class RollingStoneEnv(gymnasium.Env):
 
     rules, num_players, further keywords: as in `rs_env.raw_env`.
     opponents: one agent for all other seats or one for each, clockwise from the learner; names for `make_agent` or
-        agents. Their draws belong to this environment, see `rs_env.opponents`.
+        agents. Their draws belong to this environment, see `rs_env.envs.opponents`.
     learner_seat: 0..n-1, or None for a seat drawn anew for each deal. (Who deals is drawn by lot in any case.)
     skip_forced: play the learner's turns with one legal action for it, so that only decisions remain.
     illegal_action: ``"penalise"`` ends the game with reward -1, ``"raise"`` raises `IllegalActionError` with nothing
@@ -116,7 +116,7 @@ class RollingStoneEnv(gymnasium.Env):
         for _ in range(MOST_DEALS_WITHOUT_DECISION):
             self.game = Game(self.rules, self._seed, deck, dealer, first_deal=first_deal)
             if self._fixed_seat is None:
-                self.learner_seat = int(kernels.seat_of_learner(compile_rules(self.rules), self.game.states, 0))
+                self.learner_seat = int(entry.seat_of_learner(compile_rules(self.rules), self.game.states, 0))
             self._play_on()
             first_deal = self.game.next_deal
             if not self.game.is_over:

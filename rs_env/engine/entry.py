@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env import engine
-from rs_env.bits import EMPTY, ONE, address_of, bit, unpack_actions
 from rs_env.cards import PICKUP
-from rs_env.jit import njit
-from rs_env.observation import encode, encode_state
-from rs_env.scoring import reward, score
-from rs_env.view import fill_view
+from rs_env.engine import play
+from rs_env.engine.bits import EMPTY, ONE, address_of, bit, unpack_actions
+from rs_env.engine.jit import njit
+from rs_env.engine.observation import encode, encode_state
+from rs_env.engine.scoring import reward, score
+from rs_env.engine.view import fill_view
 
 ILLEGAL = -1
 _LOW_BITS = np.uint64(63)
@@ -23,15 +23,15 @@ _LOW_BITS = np.uint64(63)
 @njit(cache=True, nogil=True)
 def begin(rules, states, i, seed, index, deal, dealer):
     """Game `index` of this seed from deck number `deal` on; the dealer is drawn where `dealer` is -1."""
-    engine.begin_game(states[i], np.uint64(seed), np.uint64(index))
+    play.begin_game(states[i], np.uint64(seed), np.uint64(index))
     states[i].deal = deal
-    engine.begin_episode(rules[0], states[i], dealer)
+    play.begin_episode(rules[0], states[i], dealer)
 
 
 @njit(cache=True, nogil=True)
 def seat_of_learner(rules, states, i):
     """The seat that a learner whose seat is drawn has in the deal that is going on."""
-    return engine.seat_of_learner(rules[0], states[i])
+    return play.seat_of_learner(rules[0], states[i])
 
 
 @njit(cache=True, nogil=True)
@@ -39,13 +39,13 @@ def deal_deck(rules, states, i, deck):
     """Deal the running deal again, from this deck (int8, in dealing order)."""
     for k in range(deck.shape[0]):
         states[i].deck[k] = deck[k]
-    engine.deal_out(rules[0], states[i])
+    play.deal_out(rules[0], states[i])
 
 
 @njit(cache=True, nogil=True)
 def legal(rules, states, i):
     """The set of legal actions of the seat to act."""
-    return engine.legal_actions(rules[0], states[i])
+    return play.legal_actions(rules[0], states[i])
 
 
 @njit(cache=True, nogil=True)
@@ -79,20 +79,20 @@ def observe(rules, states, i, seat, observation, mask):
     """Write a seat's observation and action mask."""
     s = states[i]
     encode(rules[0], s, np.int64(rules[0].num_players), seat, s.hand[seat], address_of(observation), 0)
-    unpack_actions(address_of(mask), 0, engine.legal_actions(rules[0], s) if seat == s.turn else EMPTY)
+    unpack_actions(address_of(mask), 0, play.legal_actions(rules[0], s) if seat == s.turn else EMPTY)
 
 
 @njit(cache=True, nogil=True)
-def play(rules, states, i, action, observation, mask):
+def take_action(rules, states, i, action, observation, mask):
     """Take an action, write what the next seat to act sees, and return the new status; or ILLEGAL with nothing
     changed.
     """
-    if action < 0 or action > PICKUP or not engine.legal_actions(rules[0], states[i]) & bit(action):
+    if action < 0 or action > PICKUP or not play.legal_actions(rules[0], states[i]) & bit(action):
         return np.int64(ILLEGAL)
     if action == PICKUP:
-        engine.step_pickup(rules[0], states[i])
+        play.step_pickup(rules[0], states[i])
     else:
-        engine.step_card(rules[0], states[i], action)
+        play.step_card(rules[0], states[i], action)
     observe(
         rules, states, i, np.int64(states[i].turn), observation, mask
     )  # the type that comes from Python: compiled once

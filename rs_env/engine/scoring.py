@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env.bits import bit
 from rs_env.cards import NUM_CARDS, NUM_RANKS
-from rs_env.jit import njit
-from rs_env.state import CARDS, FACE, PLACES, RUNNING, TRUNCATED, WIN
+from rs_env.engine.bits import bit
+from rs_env.engine.jit import njit
+from rs_env.engine.state import CARDS, FACE, PLACES, RUNNING, TRUNCATED, WIN
 
 FACE_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 3, 4, 11], dtype=np.int64)
 PARLETT_VALUES = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 1], dtype=np.int64)

@@ -16,17 +16,17 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numba import config, threading_layer
 
-from rs_env import batch_kernels as compiled
-from rs_env import kernels
 from rs_env.actions import IllegalActionError, action_numbers
 from rs_env.cards import NUM_ACTIONS, action_text, members
-from rs_env.observation import observation_spec
-from rs_env.packing import packed_size
-from rs_env.rng import check_seed, check_whole
+from rs_env.checks import check_seed, check_whole
+from rs_env.engine import batch as compiled
+from rs_env.engine import entry
+from rs_env.engine.observation import check_observation_dtype, observation_spec
+from rs_env.engine.packing import packed_size
+from rs_env.engine.state import STATE, compile_rules
+from rs_env.engine.validation import check_states
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
 from rs_env.rules import Rules, rules_of_call
-from rs_env.spaces import ActionSpace, BatchActionSpace, box_of, check_observation_dtype
-from rs_env.state import STATE, compile_rules
-from rs_env.validation import check_states
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
 _ONE_AT_A_TIME = (
@@ -39,7 +39,7 @@ class Batch:
     """One step of B games of n players; row i belongs to game i.
 
     observation: what the seat to act may know, int8 (B, D), or float32 in 0..1; packed environments: int64 (B, W), see
-        `rs_env.packing`.
+        `rs_env.engine.packing`.
     action_mask: int8 (B, 53), its legal actions (packed environments: None, the mask is in the words).
     current_player: int8 (B,), the seat to act.
     rewards: float32 (B, n), of every seat, for the episode that ended in this step; else zeros.
@@ -65,7 +65,7 @@ class SelfPlayVectorEnv:
         from about a thousand games on.
     skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows
         decisions only. The first turn of an episode is always shown, so that one step never ends two.
-    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.packing.unpack` gives the plain
+    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.engine.packing.unpack` gives the plain
     form. observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with `packed`.
     num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
@@ -236,7 +236,9 @@ class SelfPlayVectorEnv:
         set can be in.
         """
         if not isinstance(states, np.ndarray) or states.dtype != STATE or states.shape != (self.num_envs,):
-            raise ValueError(f"states: must be an array of dtype rs_env.state.STATE and shape ({self.num_envs},)")
+            raise ValueError(
+                f"states: must be an array of dtype rs_env.engine.state.STATE and shape ({self.num_envs},)"
+            )
         check_states(self.rules, states)
         batch = self._fitting(out)
         self.states[:] = states
@@ -248,8 +250,8 @@ class SelfPlayVectorEnv:
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         """The actions as contiguous int64, known to be legal."""
         actions = action_numbers(actions, self.num_envs)
-        if self._share(kernels.find_illegal, compiled.find_illegal_parallel, self._legal, actions, self._illegal):
-            kernels.find_illegal(
+        if self._share(entry.find_illegal, compiled.find_illegal_parallel, self._legal, actions, self._illegal):
+            entry.find_illegal(
                 self._legal, actions, self._illegal
             )  # in all games: a thread without a find marks nothing
             wrong = int(self._illegal.argmax())

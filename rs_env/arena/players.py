@@ -6,13 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from rs_env.baselines import AGENTS, make_agent
-from rs_env.baselines.agent import Agent, as_agent
-
-
-def cheats(agent: Any) -> bool:
-    """Whether the agent chooses from states, all hands open, by ``act_states`` instead of ``act``."""
-    return bool(getattr(agent, "cheats", False))
+from rs_env.agent import Agent, cheats
+from rs_env.baselines import AGENTS, as_agent, make_agent
 
 
 def check_fair(agents: Sequence[Any], fair: bool) -> None:
@@ -30,7 +25,7 @@ def build_agents(agents: Sequence[Agent | str], fair: bool) -> list[Any]:
     """
     built: list[Any] = [make_agent(agent) if isinstance(agent, str) else agent for agent in agents]
     check_fair(built, fair)
-    return [agent if cheats(agent) else as_agent(agent, make_agent) for agent in built]
+    return [agent if cheats(agent) else as_agent(agent) for agent in built]
 
 
 def fair_baselines() -> list[str]:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.bits import store
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS
-from rs_env.jit import njit
-from rs_env.observation import WORD, encode_counts, encode_sets, observation_spec, put_card_word, put_cards_word
+from rs_env.engine.bits import store
+from rs_env.engine.jit import njit
+from rs_env.engine.observation import WORD, encode_counts, encode_sets, observation_spec, put_card_word, put_cards_word
 
 
 def num_sets(num_players: int) -> int:
@@ -56,7 +56,7 @@ def unpack(packed: Any, num_players: int) -> tuple[Any, Any]:
 @njit(inline="always")
 def encode_packed(rules, public, n, seat, hand, legal, row, offset):
     """Write a packed observation from byte `offset` of a row on; the arguments are those of
-    `rs_env.observation.encode`.
+    `rs_env.engine.observation.encode`.
     """
     offset = encode_sets(public, n, seat, hand, row, offset, put_card_word, put_cards_word)
     store(row, offset, legal)

@@ -9,10 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 from rs_env.cards import NUM_ACTIONS
-from rs_env.observation import Layout
-from rs_env.rng import check_whole
+from rs_env.checks import check_whole
+from rs_env.engine.observation import Layout
 
-OBSERVATION_DTYPES = ("int8", "float32")
 _MASK_DTYPES = (np.dtype(np.int8), np.dtype(np.bool_))
 _MASK_SHAPE = (NUM_ACTIONS,)
 _ACTIONS = [np.int64(action) for action in range(NUM_ACTIONS)]
@@ -91,26 +90,8 @@ class BatchActionSpace(spaces.MultiDiscrete):
         return np.where(mask != 0, self.np_random.random(mask.shape), -1.0).argmax(1)
 
 
-def check_observation_dtype(dtype: Any) -> str:
-    """The name of the dtype. Raises ValueError for any but int8 and float32."""
-    try:
-        name = np.dtype(dtype).name if dtype is not None else None
-    except TypeError:
-        name = None
-    if name not in OBSERVATION_DTYPES:
-        raise ValueError(
-            f"observation_dtype={dtype!r} is not allowed: it must be one of {', '.join(map(repr, OBSERVATION_DTYPES))}"
-        )
-    return name
-
-
 def box_of(layout: Layout, dtype: str) -> spaces.Box:
     """The space of vectors of this layout: int8 in 0..`layout.high`, or float32 in 0..1."""
     if dtype == "int8":
         return spaces.Box(layout.low, layout.high, dtype=np.int8)
     return spaces.Box(0.0, 1.0, (layout.size,), np.float32)
-
-
-def scaled(vectors: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Vectors of int8, (..., D), divided by their upper bounds `high` (float32, (D,)): float32 in 0..1."""
-    return np.divide(vectors, high, dtype=np.float32)

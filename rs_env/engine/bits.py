@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, PICKUP
-from rs_env.jit import njit
+from rs_env.engine.jit import njit
 
 ONE = np.uint64(1)
 EMPTY = np.uint64(0)

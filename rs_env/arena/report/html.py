@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from rs_env.arena.league import League
-from rs_env.arena.report import Table, facts, labels_of, percent, tables
+from rs_env.arena.report.tables import Table, facts, labels_of, percent, tables
 
 _BINS = 60
 

@@ -1,0 +1,39 @@
+"""The rule-based players as agents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rs_env.agent import own, seeds_for
+from rs_env.baselines.tips import act_all, policy_all
+from rs_env.cards import NUM_ACTIONS
+from rs_env.checks import check_seed
+from rs_env.engine.view import as_views
+
+
+@own
+class RuleBasedAgent:
+    """A player of `rs_env.baselines.tips`, given by its weights (float64, in the order of `TIPS`)."""
+
+    def __init__(self, name: str, weights: np.ndarray) -> None:
+        self.name = name
+        self.weights = weights
+        self.reset(0)
+
+    def reset(self, seed: int | None) -> None:
+        """Draw from this seed from now on."""
+        self.seed = np.uint64(check_seed(seed))
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        """One legal action for each view."""
+        views = as_views(views)
+        actions = np.empty(len(views), np.int64)
+        act_all(self.weights, views, seeds_for(views, self.seed, seeds), actions)
+        return actions
+
+    def policy(self, views: np.ndarray) -> np.ndarray:
+        """Probability of each action over all seeds, float64 (B, 53)."""
+        views = as_views(views)
+        probabilities = np.zeros((len(views), NUM_ACTIONS))
+        policy_all(self.weights, views, probabilities)
+        return probabilities
