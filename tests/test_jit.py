@@ -190,7 +190,7 @@ def test_damaged_code_is_compiled_anew(tiny: Tiny) -> None:
 
 
 def test_folder_that_goes_away_does_no_harm(tiny: Tiny) -> None:
-    gone = "import shutil; from tiny import jit, kernel; shutil.rmtree(jit.code_folder()); jit.code_folder().touch(); "
+    gone = "import shutil; from tiny import kernel; from tiny.engine import jit; shutil.rmtree(jit.code_folder()); jit.code_folder().touch(); "
     assert tiny.use(gone + USE)[0] == 1
 
 
