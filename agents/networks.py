@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
+from rs_env.engine.layout import Kind
 from rs_env.engine.observation import ObservationSpec, observation_spec
 
 USUAL_HAND_SIZE = 8.0
@@ -18,7 +19,7 @@ class PolicyValueNet(nn.Module):
     together with a summary of all. One network plays every seat, since observations are egocentric.
 
     The same weights read each suit, because without trumps the rules do not know one suit from another: what is learnt
-    of one is learnt of all. A suit's part is its 13 ranks in each set of cards, its entries in ``excluded``,
+    of one is learnt of all. A suit's part is its 13 ranks in each section of cards, its entry in ``excluded``,
     ``led_suit``, ``trump`` and ``barred_suit``, and all that belongs to no suit. The summary is the mean over suits (M.
     Zaheer et al., "Deep Sets", NeurIPS 2017).
     """
@@ -29,10 +30,9 @@ class PolicyValueNet(nn.Module):
         super().__init__()
         self.layout = observation_spec(num_players)
         self.register_buffer("scale", _scale(self.layout), persistent=False)
-        sections = self.layout.sections.items()
-        self._card_parts = [self.layout[name] for name, section in sections if section.width == NUM_CARDS]
-        self._suit_parts = [self.layout[name] for name, section in sections if section.width == NUM_SUITS]
-        self._other_parts = [self.layout[name] for name, section in sections if section.width == 1]
+        self._card_parts = [part.slice for part in self.layout.of_kind(Kind.CARDS, Kind.CARD)]
+        self._suit_parts = [part.slice for part in self.layout.of_kind(Kind.SUITS, Kind.SUIT)]
+        self._other_parts = [part.slice for part in self.layout.of_kind(Kind.SEATS, Kind.SEAT, Kind.COUNT)]
         by_suit = sum(part.stop - part.start for part in self._card_parts + self._suit_parts) // NUM_SUITS
         common = sum(part.stop - part.start for part in self._other_parts)
         self.first = _orthogonal(nn.Linear(by_suit + common, hidden), 2**0.5)

@@ -9,7 +9,8 @@ import numpy as np
 from rs_env.cards import NUM_ACTIONS
 from rs_env.engine.bits import address_of, unpack_actions
 from rs_env.engine.jit import njit
-from rs_env.engine.observation import check_observation_dtype, encode_view, observation_spec, scaled
+from rs_env.engine.layout import check_observation_dtype, scaled
+from rs_env.engine.observation import encode_view, observation_spec
 from rs_env.engine.rng import unit
 from rs_env.engine.view import as_views, view_key
 

@@ -24,6 +24,7 @@ from agents.rollout import Rollout, advantages_by_seat  # noqa: E402
 from agents.run import Run  # noqa: E402
 from rs_env import Game, ObservationSpec, Rules  # noqa: E402
 from rs_env.arena import duel  # noqa: E402
+from rs_env.engine.layout import Kind  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 
@@ -127,9 +128,9 @@ def test_network_treats_suits_alike() -> None:
     game.observe_into(game.turn, observation, mask)
     order = [2, 0, 3, 1]
     renamed = observation.copy()
-    for name, section in spec.sections.items():
-        if section.width in (4, 52):
-            rows = observation[spec[name]].reshape(section.rows, 4, -1)
+    for name, part in spec.sections.items():
+        if part.section.kind in (Kind.CARDS, Kind.CARD, Kind.SUITS, Kind.SUIT):
+            rows = observation[spec[name]].reshape(part.rows, 4, -1)
             renamed[spec[name]] = rows[:, order].reshape(-1)
     renamed_mask = np.append(mask[:52].reshape(4, 13)[order].reshape(-1), mask[52])
     (one, other), values = network(

@@ -21,7 +21,8 @@ from strategies import preset_rules, random_rules
 
 from rs_env import ObservationSpec, Rules, SelfPlayVectorEnv, raw_env
 from rs_env.cards import NUM_ACTIONS, set_of, suit_of
-from rs_env.engine.observation import observation_spec, state_spec
+from rs_env.engine.encoder import encoder_of
+from rs_env.engine.observation import SECTIONS, observation_spec, state_spec
 from rs_env.game import Game
 
 ACTIONS = int(os.environ.get("RS_ENV_RANDOM_ACTIONS", 1_000_000))
@@ -194,3 +195,15 @@ def test_every_card_is_in_one_place_after_every_action(rules: Rules) -> None:
         places = np.column_stack([vec.states["hand"], vec.states["trick"], vec.states["dead"]])
         assert (np.bitwise_or.reduce(places, axis=1) == deck).all()
         assert (np.bitwise_count(places).sum(axis=1) == size).all()
+
+
+def test_encoder_refuses_to_write_beyond_a_row() -> None:
+    """Sections of seats are written as whole words, which spill over where they stand last."""
+    names = list(observation_spec(2).sections)
+    for last, fits in (("still_in", False), ("leader", False), ("led_suit", False), ("trump", True), ("totals", True)):
+        sections = SECTIONS[: names.index(last) + 1]
+        if fits:
+            encoder_of(sections)
+        else:
+            with pytest.raises(ValueError, match="must follow"):
+                encoder_of(sections)

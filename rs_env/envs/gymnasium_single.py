@@ -15,7 +15,8 @@ from rs_env.baselines import make_agent
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry
-from rs_env.engine.observation import check_observation_dtype, new_mask, observation_spec, scaled
+from rs_env.engine.layout import check_observation_dtype, scaled
+from rs_env.engine.observation import new_mask, observation_spec
 from rs_env.engine.state import compile_rules
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
 from rs_env.envs.pettingzoo import read_reset_options

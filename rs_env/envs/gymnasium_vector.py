@@ -23,7 +23,8 @@ from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry, play
 from rs_env.engine.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
 from rs_env.engine.jit import njit
-from rs_env.engine.observation import check_observation_dtype, encode, observation_spec, scaled
+from rs_env.engine.layout import check_observation_dtype, scaled
+from rs_env.engine.observation import encode, observation_spec
 from rs_env.engine.scoring import reward
 from rs_env.engine.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.engine.view import empty_views, fill_view

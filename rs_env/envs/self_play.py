@@ -21,7 +21,8 @@ from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import batch as compiled
 from rs_env.engine import entry
-from rs_env.engine.observation import check_observation_dtype, observation_spec
+from rs_env.engine.layout import check_observation_dtype
+from rs_env.engine.observation import observation_spec
 from rs_env.engine.packing import packed_size
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.validation import check_states

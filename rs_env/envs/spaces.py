@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_whole
-from rs_env.engine.observation import Layout
+from rs_env.engine.layout import Layout
 
 _MASK_DTYPES = (np.dtype(np.int8), np.dtype(np.bool_))
 _MASK_SHAPE = (NUM_ACTIONS,)

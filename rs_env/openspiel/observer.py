@@ -48,9 +48,7 @@ class RollingStoneObserver:
     def _lay_out(self, rules: Rules) -> None:
         n = rules.num_players
         shapes: dict[str, tuple[int, ...]] = {"player": (n,)}
-        shapes |= {
-            s.name: (s.rows, s.width) if min(s.rows, s.width) > 1 else (s.size,) for s in self._spec.sections.values()
-        }
+        shapes |= {name: part.shape for name, part in self._spec.sections.items()}
         if self._perfect_recall:
             shapes |= {
                 "dealer": (n,),
