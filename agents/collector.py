@@ -33,9 +33,9 @@ class Rollout:
     """T steps of B games of n players, as seen by the seats that acted.
 
     observation int8 (T + 1, B, D), action_mask int8 (T + 1, B, 53), seat int8 (T + 1, B): what the seat to act saw,
-    what was legal for it, and which it was; row T is the decision that comes next. action int64 (T, B). learns bool (T, B):
-    whether the learner chose it. done bool (T, B): the episode ended with this step. reward float32 (T, B, n): of every
-    seat then.
+    what was legal for it, and which it was; row T is the decision that comes next. action int64 (T, B). learns bool
+    (T, B): whether the learner chose it. done bool (T, B): the episode ended with this step. reward float32 (T, B, n):
+    of every seat then.
     """
 
     observation: np.ndarray

@@ -58,8 +58,8 @@ class Run:
     """
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
-        self.folder, self.learner, self.seconds = folder, self._new_learner(config), 0.0
-        self._best = -1.0
+        self.config, self.folder, self.seconds, self._best = config, folder, 0.0, -1.0
+        self.learner: Learner = config.make_learner(self._company())
         folder.mkdir(parents=True, exist_ok=True)
         with only_process_in(folder, "training"):
             found = sorted(path.name for part in _PARTS for path in folder.glob(part))
@@ -82,17 +82,18 @@ class Run:
         run = cls.__new__(cls)
         run.folder, run.seconds, run._best = folder, 0.0, -1.0
         if not (folder / FILE_NAME).exists() and (folder / CONFIG).exists():  # it was stopped as it began
-            run.learner = run._new_learner(_read_config(folder / CONFIG))
+            run.config = _read_config(folder / CONFIG)
+            run.learner = run.config.make_learner(run._company())
             with only_process_in(folder, "training"):
                 run.save()
             return run
         checkpoint = load_checkpoint(folder)
-        config, progress = _config_of(folder / FILE_NAME, checkpoint.config), checkpoint.progress
-        if (folder / CONFIG).exists() and _read_config(folder / CONFIG) != config:
+        run.config, progress = _config_of(folder / FILE_NAME, checkpoint.config), checkpoint.progress
+        if (folder / CONFIG).exists() and _read_config(folder / CONFIG) != run.config:
             raise ValueError(f"{folder}: checkpoint and {CONFIG} are not of one run")
         try:
             run.seconds, run._best = float(progress["seconds"]), float(progress["best"])
-            run.learner = run._new_learner(config)
+            run.learner = run.config.make_learner(run._company())
             if run.learner.iterations != progress["iterations"]:
                 raise ValueError(f"it has {progress['iterations']} iterations, not {run.learner.iterations}")
             run.learner.restore(checkpoint.tensors, progress["iteration"])
@@ -100,10 +101,6 @@ class Run:
             raise ValueError(f"checkpoint in {folder} does not continue a run: {error}") from None
         run._saved = _stamp(folder / FILE_NAME)
         return run
-
-    def _new_learner(self, config: TrainConfig) -> Learner:
-        self.config = config
-        return config.make_learner(self._company())
 
     def _company(self) -> Company | None:
         """Who sits where; None: the learner on all seats."""
