@@ -26,7 +26,8 @@ from rs_env.rules import Rules, as_rules
 
 FORMAT = "rs_env.checkpoint/3"
 FILE_NAME = "checkpoint.safetensors"
-_NETWORK = "network."
+POLICY = "network"
+"""Name of the network that an agent plays by."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         config, progress = json.loads(metadata["config"]), json.loads(metadata["progress"])
         rules = as_rules(config.get("rules", {}))
         settings: NetworkConfig = from_table(NetworkConfig, "network.", config.get("network", {}))
-        network = settings.make(rules.num_players) if any(map(_is_of_network, tensors)) else None
+        network = settings.make(rules.num_players) if any(name.startswith(f"{POLICY}.") for name in tensors) else None
         if network is not None:
             load_network(network, tensors)
         iteration, iterations = progress["iteration"], progress["iterations"]
@@ -128,24 +129,19 @@ def _check_version(metadata: dict[str, str]) -> None:
 # Parts of a learner as tensors
 
 
-def network_tensors(network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a learner's policy network as named tensors."""
-    return {_NETWORK + name: value for name, value in network.state_dict().items()}
+def network_tensors(network: nn.Module, name: str = POLICY) -> dict[str, Tensor]:
+    """The weights of a network as named tensors. name: of the network; only the one to play by has the default."""
+    return {f"{name}.{key}": value for key, value in network.state_dict().items()}
 
 
-def load_network(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+def load_network(network: nn.Module, tensors: Mapping[str, Tensor], name: str = POLICY) -> None:
     """The inverse of `network_tensors`. Raises RuntimeError for weights of another network, and ValueError for weights
     that are not finite.
     """
-    network.load_state_dict(
-        {name.removeprefix(_NETWORK): value for name, value in tensors.items() if _is_of_network(name)}
-    )
+    start = f"{name}."
+    network.load_state_dict({key.removeprefix(start): value for key, value in tensors.items() if key.startswith(start)})
     if not is_finite(network):
-        raise ValueError("the network has weights that are not finite")
-
-
-def _is_of_network(name: str) -> bool:
-    return name.startswith(_NETWORK)
+        raise ValueError(f"the {name} has weights that are not finite")
 
 
 def is_finite(network: nn.Module) -> bool:

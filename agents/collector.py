@@ -70,12 +70,12 @@ class Collector:
 
     def __init__(self, config: LearnerConfig, games: int, steps: int, company: Company | None = None) -> None:
         n = config.rules.num_players
-        self.company = Company.self_play(n) if company is None else company
-        self.player = self.company.seats_of(games, n)  # in each game, on each seat
         self.seed = config.seed
         self.env = SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True)
         self.batch = self.env.reset(config.seed)
         self.rollout = Rollout.empty(steps, games, n, self.env.layout.size, NUM_ACTIONS)
+        self.company = Company.self_play(n) if company is None else company
+        self.player = self.company.seats_of(games, n)  # in each game, on each seat
         self._views = empty_views(config.rules, games)
 
     def collect(self, decide: Decide, iteration: int) -> dict[str, float]:
