@@ -14,7 +14,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Generic
 
 if __name__ == "__main__":
     signal.signal(
@@ -24,17 +24,17 @@ if __name__ == "__main__":
 import tyro
 from rich.console import Console
 
-from agents.config import TrainConfig, load_config
+from agents.config import Settings, TrainConfig, load_config
 from rs_env.command_line import end_with
 
 CONFIGS = Path(__file__).parent / "configs"
 
 
 @dataclass(frozen=True)
-class Command:
+class Command(Generic[Settings]):
     """Train an agent by self-play; settings given here override those of the config file."""
 
-    settings: Annotated[TrainConfig, tyro.conf.arg(name="")]
+    settings: Annotated[TrainConfig[Settings], tyro.conf.arg(name="")]
     config: Path = CONFIGS / "default.toml"
     """Experiment to run, a TOML file."""
     smoke: bool = False
@@ -51,13 +51,16 @@ def parse(arguments: list[str]) -> Command:
     first.add_argument("--config", type=Path, default=None)
     first.add_argument("--smoke", action="store_true")
     first.add_argument("--resume", type=Path, default=None)
+    first.add_argument("--learner", default=None)  # decides which table of settings there is
     known, _ = first.parse_known_args(arguments)
     if known.smoke and known.config:
         raise ValueError("--smoke is a config of its own: it cannot be given together with --config")
     if known.resume is not None and len([a for a in arguments if a.startswith("-")]) > 1:
         raise ValueError("--resume keeps all settings of its run: nothing else can be given with it")
     path = CONFIGS / "smoke.toml" if known.smoke else known.config or CONFIGS / "default.toml"
-    return tyro.cli(Command, args=arguments, default=Command(settings=load_config(path), config=path), prog="train.py")
+    config = load_config(path, known.learner)
+    table = Annotated[type(config.settings), tyro.conf.arg(name=config.learner)]
+    return tyro.cli(Command[table], args=arguments, default=Command(settings=config, config=path), prog="train.py")
 
 
 def main(arguments: list[str]) -> int:
@@ -67,7 +70,7 @@ def main(arguments: list[str]) -> int:
     console, kept = Console(), ""
     try:
         command = parse(arguments)
-        from agents.run import Run  # PyTorch is loaded only for a command that is valid
+        from agents.run import Run  # TensorBoard is loaded only for a command that is valid
 
         if command.run == "":
             raise ValueError("--run '' is not allowed: it must name a folder")

@@ -1,7 +1,7 @@
 """Checkpoints: one safetensors file with tensors and, as text, all that is needed to know what they are.
 
 Nothing is pickled. A file is refused where its format, observation version or network does not fit this version, or
-where a bit of it is not as it was written.
+where a bit of it is not as it was written. Its configuration names the learner and the kind and size of the network.
 """
 
 from __future__ import annotations
@@ -9,40 +9,66 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
-from agents.config import TrainConfig
-from agents.networks import PolicyValueNet
+from agents.architectures import NetworkConfig
+from agents.settings import from_table
 from rs_env.engine.observation import OBSERVATION_VERSION
 from rs_env.files import write_whole
+from rs_env.rules import Rules, as_rules
 
-FORMAT = "rs_env.checkpoint/2"
+FORMAT = "rs_env.checkpoint/3"
 FILE_NAME = "checkpoint.safetensors"
-_NETWORK = "network."
+POLICY = "network"
+"""Name of the network that an agent plays by."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a file holds, on the CPU.
+
+    config: all settings as `TrainConfig.to_dict` gives them; only the rules and the network are checked here. network:
+    the policy network, None for a learner that has none. tensors: those of `Learner.tensors`. progress: JSON values,
+    among them ``iteration`` and ``iterations``.
+    """
+
+    config: dict[str, Any]
+    rules: Rules
+    network: nn.Module | None
+    tensors: dict[str, Tensor]
+    progress: dict[str, Any]
+
+    @property
+    def policy(self) -> nn.Module:
+        """The policy network. Raises ValueError where there is none."""
+        if self.network is None:
+            raise ValueError(f"learner {self.config.get('learner')!r} keeps no policy network to play by")
+        return self.network
 
 
 def save_checkpoint(
-    path: Path, config: TrainConfig, network: PolicyValueNet, extra: dict[str, Tensor], progress: dict[str, Any]
+    path: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor], progress: Mapping[str, Any]
 ) -> None:
     """Write a checkpoint; a crash while writing leaves the older one whole.
 
-    extra: further tensors by name (optimiser, random generator, games). progress: JSON values, such as the iteration.
+    config: all settings as `TrainConfig.to_dict` gives them. tensors: those of `Learner.tensors`, on any device.
+    progress: JSON values, with ``iteration`` and ``iterations``.
     """
-    tensors = {_NETWORK + name: value for name, value in network.state_dict().items()} | extra
-    tensors = {name: value.contiguous() for name, value in tensors.items()}
+    kept = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     metadata = {
         "format": FORMAT,
         "observation_version": str(OBSERVATION_VERSION),
-        "config": json.dumps(config.to_dict()),
+        "config": json.dumps(config),
         "progress": json.dumps(progress),
     }
-    write_whole(path, save(tensors, metadata | {"digest": digest_of(metadata, tensors)}))
+    write_whole(path, save(kept, metadata | {"digest": digest_of(metadata, kept)}))
 
 
 def digest_of(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
@@ -55,8 +81,8 @@ def digest_of(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str
     return digest.hexdigest()
 
 
-def load_checkpoint(path: str | Path) -> tuple[TrainConfig, PolicyValueNet, dict[str, Tensor], dict[str, Any]]:
-    """Configuration, network, further tensors and progress of a checkpoint file, or of the run folder that holds it.
+def load_checkpoint(path: str | Path) -> Checkpoint:
+    """What a checkpoint file holds, or that of the run folder `path`.
 
     Raises ValueError, naming the file and what is wrong, for a file that is missing, damaged or of another version.
     """
@@ -71,25 +97,65 @@ def load_checkpoint(path: str | Path) -> tuple[TrainConfig, PolicyValueNet, dict
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118  not a dict
         if metadata.get("digest") != digest_of(metadata, tensors):
             raise ValueError("it is not as it was written: its digest does not fit")
-        config = TrainConfig.from_dict(json.loads(metadata["config"]))
-        network = PolicyValueNet(config.rules.num_players, config.network.hidden, config.network.layers)
-        network.load_state_dict(
-            {name.removeprefix(_NETWORK): value for name, value in tensors.items() if name.startswith(_NETWORK)}
-        )
-        progress = json.loads(metadata["progress"])
-        if not isinstance(progress["iteration"], int) or not 0 <= progress["iteration"] <= config.iterations:
-            raise ValueError(f"iteration {progress['iteration']!r} is not one of its {config.iterations}")
-        if not all(torch.isfinite(value).all() for value in network.state_dict().values()):
-            raise ValueError("the network has weights that are not finite")
-    except (OSError, SafetensorError, RuntimeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        config, progress = json.loads(metadata["config"]), json.loads(metadata["progress"])
+        rules = as_rules(config.get("rules", {}))
+        settings: NetworkConfig = from_table(NetworkConfig, "network.", config.get("network", {}))
+        network = settings.make(rules.num_players) if any(name.startswith(f"{POLICY}.") for name in tensors) else None
+        if network is not None:
+            load_network(network, tensors)
+        iteration, iterations = progress["iteration"], progress["iterations"]
+        if not isinstance(iteration, int) or not 0 <= iteration <= iterations:
+            raise ValueError(f"iteration {iteration!r} is not one of its {iterations}")
+    except (
+        OSError,
+        SafetensorError,
+        RuntimeError,
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         raise ValueError(f"checkpoint {path}: {error}") from None
-    return config, network, {name: value for name, value in tensors.items() if not name.startswith(_NETWORK)}, progress
+    return Checkpoint(config, rules, network, tensors, progress)
 
 
 def _check_version(metadata: dict[str, str]) -> None:
     for key, expected in (("format", FORMAT), ("observation_version", str(OBSERVATION_VERSION))):
         if metadata.get(key) != expected:
             raise ValueError(f"{key} is {metadata.get(key)!r}, this version reads {expected!r}")
+
+
+# Parts of a learner as tensors
+
+
+def network_tensors(network: nn.Module, name: str = POLICY) -> dict[str, Tensor]:
+    """The weights of a network as named tensors. name: of the network; only the one to play by has the default."""
+    return {f"{name}.{key}": value for key, value in network.state_dict().items()}
+
+
+def load_network(network: nn.Module, tensors: Mapping[str, Tensor], name: str = POLICY) -> None:
+    """The inverse of `network_tensors`. Raises RuntimeError for weights of another network, and ValueError for weights
+    that are not finite.
+    """
+    start = f"{name}."
+    network.load_state_dict({key.removeprefix(start): value for key, value in tensors.items() if key.startswith(start)})
+    if not is_finite(network):
+        raise ValueError(f"the {name} has weights that are not finite")
+
+
+def is_finite(network: nn.Module) -> bool:
+    """Whether all weights are finite."""
+    return all(bool(torch.isfinite(value).all()) for value in network.state_dict().values())
+
+
+def tensor_like(name: str, tensors: Mapping[str, Tensor], like: Tensor) -> Tensor:
+    """The tensor of that name. Raises ValueError unless it is there, with the shape and type of `like`."""
+    found = tensors.get(name)
+    if found is None or found.shape != like.shape or found.dtype != like.dtype:
+        told = "missing" if found is None else f"{found.dtype} of shape {tuple(found.shape)}"
+        raise ValueError(f"{name}: {told}, it must be {like.dtype} of shape {tuple(like.shape)}")
+    return found
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -40,7 +40,8 @@ def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals
 def table_of(duels: Sequence[Duel]) -> Table:
     """Duels as a table with win shares, their 95 % intervals and the capped share."""
     parity = duels[0].parity
-    title = f"{duels[0].agent} against {round(1 / parity) - 1} of each opponent (parity {parity:.1%}{few_deals(duels[0].deals)})"
+    told = f"parity {parity:.1%}{few_deals(duels[0].deals)}"
+    title = f"{duels[0].agent} against {round(1 / parity) - 1} of each opponent ({told})"
     table = Table(title=title)
     for heading in ("opponents", "games", "win share", "95 % interval", "capped", "actions per game"):
         table.add_column(heading, justify="left" if heading == "opponents" else "right")
@@ -72,10 +73,11 @@ def main(command: Command) -> None:
 
     if not command.opponents:
         raise ValueError("opponents: none are not allowed: there must be at least one, such as random")
-    config, network, _, _ = load_checkpoint(command.checkpoint)
-    agent = PolicyAgent(network, config.rules.num_players, command.checkpoint.name, command.temperature)
+    checkpoint = load_checkpoint(command.checkpoint)
+    rules = checkpoint.rules
+    agent = PolicyAgent(checkpoint.policy, rules.num_players, command.checkpoint.name, command.temperature)
     opponents = [opponent_named(opponent, command.temperature) for opponent in command.opponents]
-    duels = evaluate(agent, opponents, config.rules, command.deals, command.seed)
+    duels = evaluate(agent, opponents, rules, command.deals, command.seed)
     with terminal():
         Console().print(table_of(duels))
 

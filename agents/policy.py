@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import nn
 
 from agents.checkpoint import load_checkpoint
-from agents.config import TEMPERATURES, is_temperature
-from agents.networks import PolicyValueNet
+from agents.settings import TEMPERATURES, is_temperature
 from rs_env.agent import seeds_for
 from rs_env.checks import check_seed
 from rs_env.encoding import draws, observations
@@ -17,15 +17,14 @@ from rs_env.engine.view import as_views
 
 
 class PolicyAgent:
-    """Plays by a network's policy.
+    """Plays by a network's policy, on the device of its weights.
 
+    network: of `agents.architectures.NETWORKS`, or any other that gives log-probabilities and something else.
     temperature: 1 samples from the policy as it was learnt, below 1 prefers its likelier actions more, 0 takes the
     likeliest. Deterministic players loop for ever in many deals, so 0 is best kept for single moves.
     """
 
-    def __init__(
-        self, network: PolicyValueNet, num_players: int, name: str = "policy", temperature: float = 0.5
-    ) -> None:
+    def __init__(self, network: nn.Module, num_players: int, name: str = "policy", temperature: float = 0.5) -> None:
         if not is_temperature(temperature):
             raise ValueError(f"temperature={temperature!r} is not allowed: it must be {TEMPERATURES}")
         self.name = name
@@ -36,9 +35,11 @@ class PolicyAgent:
 
     @classmethod
     def load(cls, path: str | Path, temperature: float = 0.5) -> PolicyAgent:
-        """The agent of a checkpoint file or run folder. Raises ValueError for one that does not fit."""
-        config, network, _, _ = load_checkpoint(path)
-        return cls(network, config.rules.num_players, Path(path).name, temperature)
+        """The agent of a checkpoint file or run folder, whichever learner it is of. Raises ValueError for one that does
+        not fit, or has no policy network.
+        """
+        checkpoint = load_checkpoint(path)
+        return cls(checkpoint.policy, checkpoint.rules.num_players, Path(path).name, temperature)
 
     def reset(self, seed: int | None) -> None:
         """Draw from this seed from now on; draws depend on it and the view alone, as those of the baselines do."""
@@ -56,7 +57,9 @@ class PolicyAgent:
             return np.zeros(0, np.int64)
         observation, mask = observations(views)
         with torch.inference_mode():
-            log_probs, _ = self.network(torch.from_numpy(observation), torch.from_numpy(mask))
+            device = next(self.network.parameters()).device
+            log_probs, _ = self.network(torch.from_numpy(observation).to(device), torch.from_numpy(mask).to(device))
+            log_probs = log_probs.cpu()
             if self.temperature == 0:
                 return log_probs.argmax(-1).numpy()
             cumulated = (log_probs / self.temperature).softmax(-1).double().cumsum(-1)

@@ -1,170 +1,226 @@
 """Masked PPO by self-play with one network for all seats.
 
 After CleanRL's single-file PPO in spirit and in the names of the metrics (Huang et al. 2022, JMLR 23:274), with two
-differences: experience is chained by seat (`agents.rollout`), and illegal actions are masked out of the policy
+differences: experience is chained by seat (`agents.chain`), and illegal actions are masked out of the policy
 (Huang and Ontanon 2020, arXiv:2006.14171).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from agents.checkpoint import load_optimizer_tensors, optimizer_tensors
-from agents.config import TrainConfig
-from agents.networks import PolicyValueNet, entropy, sample
-from agents.rollout import Rollout, advantages_by_seat
-from rs_env import SelfPlayVectorEnv
-from rs_env.cards import NUM_ACTIONS
-from rs_env.engine.state import STATE
+from agents.chain import advantages_by_seat
+from agents.checkpoint import (
+    is_finite,
+    load_network,
+    load_optimizer_tensors,
+    network_tensors,
+    optimizer_tensors,
+    tensor_like,
+)
+from agents.collector import Collector
+from agents.company import Company
+from agents.learner import LearnerConfig
+from agents.networks import entropy, sample
+from agents.policy import PolicyAgent
+from agents.settings import MOST, check
 
 LOWEST_LEARNING_RATE = 0.1  # of the first
 
 
-class PPO:
-    """A learner: games, network, optimiser and all that a run needs to go on where it was.
+@dataclass(frozen=True)
+class PPOConfig:
+    """Proximal policy optimisation (Schulman et al. 2017, arXiv:1707.06347)."""
 
-    ``iterate()`` plays ``config.ppo.steps`` decisions in each game and learns from them; `iteration` counts.
+    num_envs: int = 256
+    """Games side by side."""
+    steps: int = 64
+    """Decisions of each game in one iteration."""
+    epochs: int = 2
+    """Passes over the data of an iteration."""
+    minibatch: int = 1024
+    """Decisions in one gradient step."""
+    learning_rate: float = 1e-3
+    """Adam's step size at the start; it falls linearly to a tenth."""
+    gamma: float = 0.98
+    """Discount per own decision; below 1 an early win is worth more than a late one."""
+    gae_lambda: float = 0.85
+    """Decay of generalised advantage estimation (Schulman et al. 2015, arXiv:1506.02438)."""
+    clip: float = 0.2
+    """The policy ratio is clipped to 1 - clip .. 1 + clip."""
+    value_weight: float = 0.5
+    """Weight of the value loss."""
+    entropy_start: float = 0.07
+    """Weight of the entropy bonus at the start."""
+    entropy_end: float = 0.02
+    """Weight of the entropy bonus at the end; in between it falls linearly."""
+    max_grad_norm: float = 0.5
+    """Gradients are scaled down to this norm."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_envs", "steps", "epochs", "minibatch"):
+            check(f"ppo.{name}", getattr(self, name), 1 <= getattr(self, name) <= MOST, f"from 1 to {MOST}")
+        at_least_two = "at least 2, since advantages are normalised within it"
+        check("ppo.minibatch", self.minibatch, self.minibatch >= 2, at_least_two)
+        enough = self.num_envs * self.steps >= 2
+        check("ppo.steps", self.steps, enough, "such that an iteration has at least 2 decisions")
+        for name in ("learning_rate", "clip", "max_grad_norm"):
+            check(f"ppo.{name}", getattr(self, name), 0 < getattr(self, name) < math.inf, "above 0 and finite")
+        for name in ("gamma", "gae_lambda"):
+            check(f"ppo.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        for name in ("value_weight", "entropy_start", "entropy_end"):
+            check(f"ppo.{name}", getattr(self, name), 0 <= getattr(self, name) < math.inf, "at least 0 and finite")
+
+
+class PPO:
+    """A `Learner`: ``iterate()`` plays ``settings.steps`` decisions in each game and learns from them.
+
+    Draws come from one generator on the CPU, whatever the device: first those of the actions, then the order of
+    minibatches.
     """
 
-    def __init__(self, config: TrainConfig) -> None:
-        self.config = config
+    def __init__(self, config: LearnerConfig, settings: PPOConfig, company: Company | None = None) -> None:
+        self.config, self.settings = config, settings
         self.iteration = 0
         self.generator = torch.Generator().manual_seed(config.seed)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
-            self.network = PolicyValueNet(config.rules.num_players, config.network.hidden, config.network.layers)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.ppo.learning_rate, eps=1e-5)
-        self.env = SelfPlayVectorEnv(config.ppo.num_envs, config.rules, config.seed, skip_forced=True)
-        self.batch = self.env.reset(config.seed)
-        n = config.rules.num_players
-        self.rollout = Rollout.empty(config.ppo.steps, config.ppo.num_envs, n, self.env.layout.size, NUM_ACTIONS)
+        self.network = config.new_network()
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, eps=1e-5)
+        self.collector = Collector(config, settings.num_envs, settings.steps, company)
+        self.rollout = self.collector.rollout
+        # Of the rollout's decisions: the action's log-probability, and the value, which those that come next have too.
+        self.log_prob = np.zeros((settings.steps, settings.num_envs), np.float32)
+        self.value = np.zeros((settings.steps + 1, settings.num_envs), np.float32)
 
-    # Going on with a run
+    @property
+    def iterations(self) -> int:
+        """Iterations of the whole run."""
+        return self.config.iterations_of(self.settings.num_envs * self.settings.steps)
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Everything beside the network that the next iteration depends on."""
-        return {"games": self._games(), "generator": self.generator.get_state(), **optimizer_tensors(self.optimizer)}
+    @property
+    def decisions(self) -> int:
+        """Decisions of all seats in the iterations done."""
+        return self.iteration * self.settings.num_envs * self.settings.steps
 
-    def restore(self, network: PolicyValueNet, tensors: dict[str, Tensor], iteration: int) -> None:
-        """Go on after `iteration` iterations of the run that these were saved from. Raises ValueError for tensors that
-        do not fit.
-        """
-        for name, like in (("generator", self.generator.get_state()), ("games", self._games())):
-            found = tensors.get(name)
-            if found is None or found.shape != like.shape or found.dtype != like.dtype:
-                told = "missing" if found is None else f"{found.dtype} of shape {tuple(found.shape)}"
-                raise ValueError(f"{name}: {told}, it must be {like.dtype} of shape {tuple(like.shape)}")
-        self.network.load_state_dict(network.state_dict())
-        load_optimizer_tensors(self.optimizer, tensors, stepped=iteration > 0)
-        self.generator.set_state(tensors["generator"])
-        self.batch = self.env.restore(tensors["games"].numpy().reshape(-1).view(STATE))
-        self.iteration = iteration
+    def agent(self, name: str, temperature: float) -> PolicyAgent:
+        """The network as it is now, as a player."""
+        return PolicyAgent(self.network, self.config.rules.num_players, name, temperature)
 
     def is_finite(self) -> bool:
-        """Whether all weights are finite: those of a network that has diverged are not."""
-        return all(bool(torch.isfinite(value).all()) for value in self.network.parameters())
+        """Whether all weights are finite."""
+        return is_finite(self.network)
 
-    def _games(self) -> Tensor:
-        return torch.from_numpy(self.env.states.view(np.uint8).reshape(self.env.num_envs, -1).copy())
+    def tensors(self) -> dict[str, Tensor]:
+        """Network, optimiser, generator and games."""
+        own = network_tensors(self.network) | optimizer_tensors(self.optimizer)
+        return {**own, **self.collector.tensors(), "generator": self.generator.get_state()}
+
+    def restore(self, tensors: dict[str, Tensor], iteration: int) -> None:
+        """Go on after `iteration` iterations of the run that these were saved from."""
+        self.generator.set_state(tensor_like("generator", tensors, self.generator.get_state()))
+        self.collector.restore(tensors)
+        load_network(self.network, tensors)
+        load_optimizer_tensors(self.optimizer, tensors, stepped=iteration > 0)
+        self.iteration = iteration
 
     # One iteration
 
     def iterate(self) -> dict[str, float]:
         """Collect a rollout, learn from it, and return the metrics of both."""
-        progress = self.iteration / self.config.iterations
-        metrics = self._collect()
+        progress = self.iteration / self.iterations
+        metrics = self.collect()
         metrics |= self._learn(progress)
         self.iteration += 1
         return metrics
 
-    @torch.inference_mode()
-    def _collect(self) -> dict[str, float]:
-        rollout, batch = self.rollout, self.batch
-        ended = capped = 0
-        for t in range(self.config.ppo.steps):
-            rollout.observation[t], rollout.action_mask[t] = batch.observation, batch.action_mask
-            rollout.seat[t] = batch.current_player
-            self._decide(t)
-            batch = self.env.step(rollout.action[t])
-            rollout.reward[t] = batch.rewards
-            rollout.done[t] = batch.terminated | batch.truncated
-            ended += int(rollout.done[t].sum())
-            capped += int(batch.truncated.sum())
-        rollout.last_seat[:] = batch.current_player
-        _, value = self.network(torch.from_numpy(batch.observation), torch.from_numpy(batch.action_mask))
-        rollout.last_value[:] = value.numpy()
-        self.batch = batch
-        return {
-            "charts/episodes": ended,
-            "charts/decisions_per_episode": rollout.done.size / max(ended, 1),
-            "charts/capped_share": capped / max(ended, 1),
-        }
+    def collect(self) -> dict[str, float]:
+        """Play a rollout, with the network's values beside it, and return its metrics."""
+        metrics = self.collector.collect(self._decide, self.iteration)
+        _, self.value[-1] = self._look(self.rollout.observation[-1], self.rollout.action_mask[-1])
+        return metrics
 
-    def _decide(self, t: int) -> None:
-        """Write action, log-probability and value of step `t`, whose observations are in the rollout."""
-        self._decide_by_network(t, np.arange(self.env.num_envs))
-
-    def _decide_by_network(self, t: int, games: np.ndarray) -> None:
-        rollout = self.rollout
-        log_probs, value = self.network(
-            torch.from_numpy(rollout.observation[t, games]), torch.from_numpy(rollout.action_mask[t, games])
+    def _decide(self, t: int, games: np.ndarray) -> np.ndarray:
+        log_probs, self.value[t, games] = self._look(
+            self.rollout.observation[t, games], self.rollout.action_mask[t, games]
         )
         action = sample(log_probs, self.generator)
-        rollout.action[t, games], rollout.value[t, games] = action.numpy(), value.numpy()
-        rollout.log_prob[t, games] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
+        self.log_prob[t, games] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
+        return action.numpy()
 
-    def _advantages(self) -> tuple[np.ndarray, np.ndarray]:
+    @torch.inference_mode()
+    def _look(self, observation: np.ndarray, action_mask: np.ndarray) -> tuple[Tensor, np.ndarray]:
+        """Log-probabilities and values of the network, on the CPU."""
+        log_probs, value = self.network(self._on_device(observation), self._on_device(action_mask))
+        return log_probs.cpu(), value.cpu().numpy()
+
+    def _on_device(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(self.config.device)
+
+    def advantages(self) -> tuple[np.ndarray, np.ndarray]:
         """Advantages of all decisions of the rollout, and which of them to learn from."""
-        return advantages_by_seat(self.rollout, self.config.ppo.gamma, self.config.ppo.gae_lambda)
+        advantage, valid = advantages_by_seat(self.rollout, self.value, self.settings.gamma, self.settings.gae_lambda)
+        return advantage, valid & self.rollout.learns
 
     def _learn(self, progress: float) -> dict[str, float]:
-        ppo, rollout = self.config.ppo, self.rollout
-        advantage, valid = self._advantages()
-        returns = advantage + rollout.value
-        learning_rate = ppo.learning_rate * (1 - (1 - LOWEST_LEARNING_RATE) * progress)
-        entropy_weight = ppo.entropy_start + (ppo.entropy_end - ppo.entropy_start) * progress
+        settings, rollout = self.settings, self.rollout
+        advantage, valid = self.advantages()
+        value = self.value[:-1]
+        returns = advantage + value
+        learning_rate = settings.learning_rate * (1 - (1 - LOWEST_LEARNING_RATE) * progress)
+        entropy_weight = settings.entropy_start + (settings.entropy_end - settings.entropy_start) * progress
         self.optimizer.param_groups[0]["lr"] = learning_rate
-        rows = torch.from_numpy(np.flatnonzero(valid))
-        flat = lambda array: torch.from_numpy(array.reshape(-1, *array.shape[2:]))  # noqa: E731
         columns = [
-            flat(c)
-            for c in (rollout.observation, rollout.action_mask, rollout.action, rollout.log_prob, advantage, returns)
+            self._on_device(column.reshape(-1, *column.shape[2:]))
+            for column in (
+                rollout.observation[:-1],
+                rollout.action_mask[:-1],
+                rollout.action,
+                self.log_prob,
+                advantage,
+                returns,
+            )
         ]
         sums: dict[str, list[float]] = {}
-        for _ in range(ppo.epochs):
-            order = rows[torch.randperm(len(rows), generator=self.generator)]
-            for part in order.split(ppo.minibatch):
-                if len(part) > 1:  # an advantage cannot be normalised alone
-                    for name, value in self._gradient_step(
-                        [column[part] for column in columns], entropy_weight
-                    ).items():
-                        sums.setdefault(name, []).append(value)
+        for part in self._minibatches(torch.from_numpy(np.flatnonzero(valid))):
+            for name, number in self._gradient_step([column[part] for column in columns], entropy_weight).items():
+                sums.setdefault(name, []).append(number)
         variance = float(np.var(returns[valid]))
+        unexplained = float(np.var((returns - value)[valid]))
         return {
             **{name: float(np.mean(values)) for name, values in sums.items()},
-            "losses/explained_variance": 1 - float(np.var((returns - rollout.value)[valid])) / variance
-            if variance > 0
-            else 0.0,
+            "losses/explained_variance": 1 - unexplained / variance if variance > 0 else 0.0,
             "charts/learning_rate": learning_rate,
             "charts/entropy_weight": entropy_weight,
         }
 
+    def _minibatches(self, rows: Tensor) -> Iterator[Tensor]:
+        """Parts of these rows in random order, in each epoch anew."""
+        for _ in range(self.settings.epochs):
+            order = rows[torch.randperm(len(rows), generator=self.generator)]
+            for part in order.split(self.settings.minibatch):
+                if len(part) > 1:  # an advantage cannot be normalised alone
+                    yield part.to(self.config.device)
+
     def _gradient_step(self, columns: list[Tensor], entropy_weight: float) -> dict[str, float]:
-        ppo = self.config.ppo
+        settings = self.settings
         observation, mask, action, old_log_prob, advantage, returns = columns
         log_probs, value = self.network(observation, mask)
         log_ratio = log_probs.gather(1, action[:, None]).squeeze(1) - old_log_prob
         ratio = log_ratio.exp()
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        policy_loss = -torch.min(advantage * ratio, advantage * ratio.clamp(1 - ppo.clip, 1 + ppo.clip)).mean()
+        clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+        policy_loss = -torch.min(advantage * ratio, advantage * clipped).mean()
         value_loss = 0.5 * (value - returns).square().mean()
         mean_entropy = entropy(log_probs).mean()
-        loss = policy_loss + ppo.value_weight * value_loss - entropy_weight * mean_entropy
+        loss = policy_loss + settings.value_weight * value_loss - entropy_weight * mean_entropy
         self.optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), ppo.max_grad_norm)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_grad_norm)
         self.optimizer.step()
         with torch.no_grad():
             return {
@@ -172,5 +228,5 @@ class PPO:
                 "losses/value_loss": value_loss.item(),
                 "losses/entropy": mean_entropy.item(),
                 "losses/approx_kl": ((ratio - 1) - log_ratio).mean().item(),
-                "losses/clipfrac": ((ratio - 1).abs() > ppo.clip).float().mean().item(),
+                "losses/clipfrac": ((ratio - 1).abs() > settings.clip).float().mean().item(),
             }

@@ -33,10 +33,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from torch.utils.tensorboard import SummaryWriter
 
 from agents.checkpoint import FILE_NAME, load_checkpoint, save_checkpoint
+from agents.company import Company
 from agents.config import TrainConfig
 from agents.evaluate import evaluate, table_of
-from agents.policy import PolicyAgent
-from agents.ppo import PPO
+from agents.learner import Learner
 from rs_env.agent import Agent
 from rs_env.arena import Duel
 from rs_env.files import only_process_in, write_whole
@@ -58,14 +58,15 @@ class Run:
     """
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
-        self.folder, self.learner, self.seconds = folder, self._new_learner(config), 0.0
-        self._best = -1.0
+        self.config, self.folder, self.seconds, self._best = config, folder, 0.0, -1.0
+        self.learner: Learner = config.make_learner(self._company())
         folder.mkdir(parents=True, exist_ok=True)
         with only_process_in(folder, "training"):
             found = sorted(path.name for part in _PARTS for path in folder.glob(part))
             if found:
                 raise ValueError(
-                    f"{folder} holds a run already ({', '.join(found)}): give another folder, or continue that run with --resume {folder}"
+                    f"{folder} holds a run already ({', '.join(found)}):"
+                    f" give another folder, or continue that run with --resume {folder}"
                 )
             for name, text in {**self._own_files(), CONFIG: json.dumps(config.to_dict(), indent=2) + "\n"}.items():
                 write_whole(folder / name, text)
@@ -81,24 +82,29 @@ class Run:
         run = cls.__new__(cls)
         run.folder, run.seconds, run._best = folder, 0.0, -1.0
         if not (folder / FILE_NAME).exists() and (folder / CONFIG).exists():  # it was stopped as it began
-            run.learner = run._new_learner(_read_config(folder / CONFIG))
+            run.config = _read_config(folder / CONFIG)
+            run.learner = run.config.make_learner(run._company())
             with only_process_in(folder, "training"):
                 run.save()
             return run
-        config, network, tensors, progress = load_checkpoint(folder)
-        if (folder / CONFIG).exists() and _read_config(folder / CONFIG) != config:
+        checkpoint = load_checkpoint(folder)
+        run.config, progress = _config_of(folder / FILE_NAME, checkpoint.config), checkpoint.progress
+        if (folder / CONFIG).exists() and _read_config(folder / CONFIG) != run.config:
             raise ValueError(f"{folder}: checkpoint and {CONFIG} are not of one run")
         try:
             run.seconds, run._best = float(progress["seconds"]), float(progress["best"])
-            run.learner = run._new_learner(config)
-            run.learner.restore(network, tensors, progress["iteration"])
+            run.learner = run.config.make_learner(run._company())
+            if run.learner.iterations != progress["iterations"]:
+                raise ValueError(f"it has {progress['iterations']} iterations, not {run.learner.iterations}")
+            run.learner.restore(checkpoint.tensors, progress["iteration"])
         except (KeyError, TypeError, RuntimeError, ValueError) as error:
             raise ValueError(f"checkpoint in {folder} does not continue a run: {error}") from None
         run._saved = _stamp(folder / FILE_NAME)
         return run
 
-    def _new_learner(self, config: TrainConfig) -> PPO:
-        return PPO(config)
+    def _company(self) -> Company | None:
+        """Who sits where; None: the learner on all seats."""
+        return None
 
     def _own_files(self) -> dict[str, str]:
         """Further files that a new run starts with, by name."""
@@ -115,9 +121,8 @@ class Run:
             return
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
         kept: list[str] = []
-        last = (
-            None  # iteration of the last line kept; the first one may be any, for who has lost the file goes on without
-        )
+        # Iteration of the last line kept. The first one may be any: a run whose file was lost goes on without it.
+        last = None
         for number, line in enumerate(lines, 1):
             iteration = _iteration_of(line)
             if last == self.learner.iteration or (iteration is not None and iteration > self.learner.iteration):
@@ -131,37 +136,30 @@ class Run:
             last = iteration
         if kept and last != self.learner.iteration:
             raise ValueError(
-                f"{path}, line {len(kept)}: the lines of iterations {last + 1} to {self.learner.iteration} are missing after it;"  # type: ignore[operator]
-                " restore the file, or delete it"
+                f"{path}, line {len(kept)}: the lines of iterations {last + 1} to"  # type: ignore[operator]
+                f" {self.learner.iteration} are missing after it; restore the file, or delete it"
             )
         if len(kept) != len(lines):
             write_whole(path, "".join(kept))
 
     @property
-    def config(self) -> TrainConfig:
-        """The run's settings."""
-        return self.learner.config
-
-    @property
     def complete(self) -> bool:
         """Whether all iterations have been played."""
-        return self.learner.iteration >= self.config.iterations
+        return self.learner.iteration >= self.learner.iterations
 
-    def agent(self) -> PolicyAgent:
-        """The network as it is now, as a player."""
-        return PolicyAgent(
-            self.learner.network, self.config.rules.num_players, "trained", self.config.evaluation.temperature
-        )
+    def agent(self) -> Agent:
+        """What has been learnt up to now, as a player."""
+        return self.learner.agent("trained", self.config.evaluation.temperature)
 
     def save(self, name: str = FILE_NAME) -> None:
         """Write the checkpoint."""
         progress = {
             "iteration": self.learner.iteration,
-            "iterations": self.config.iterations,
+            "iterations": self.learner.iterations,
             "seconds": self.seconds,
             "best": self._best,
         }
-        save_checkpoint(self.folder / name, self.config, self.learner.network, self.learner.tensors(), progress)
+        save_checkpoint(self.folder / name, self.config.to_dict(), self.learner.tensors(), progress)
         if name == FILE_NAME:
             self._saved = _stamp(self.folder / name)
 
@@ -184,26 +182,25 @@ class Run:
         evaluate(self.agent(), self.opponents(), self.config.rules, 2, EVALUATION_SEED)
 
     def _train(self, console: Console) -> bool:
-        learner, total, win_share = self.learner, self.config.iterations, None
-        per_iteration = self.config.ppo.num_envs * self.config.ppo.steps
+        learner, total, win_share = self.learner, self.learner.iterations, None
         with (
             _interruption() as interrupted,
             # What was written of later steps than the checkpoint's is purged: from the one after it on.
-            SummaryWriter(self.folder, purge_step=learner.iteration * per_iteration + 1) as board,
+            SummaryWriter(self.folder, purge_step=learner.decisions + 1) as board,
             (self.folder / METRICS).open("a", encoding="utf-8") as metrics_file,
             _progress_bar(console) as bar,
         ):
             task = bar.add_task("training", total=total, completed=learner.iteration, speed="", win="")
             while learner.iteration < total and not interrupted:
-                begin = time.perf_counter()
+                begin, before = time.perf_counter(), learner.decisions
                 metrics = learner.iterate()
                 self._check_finite(metrics)
-                speed = per_iteration / (time.perf_counter() - begin)
+                speed = (learner.decisions - before) / (time.perf_counter() - begin)
                 metrics["charts/SPS"] = speed
                 metrics |= self._evaluate_on_the_way()
                 win_share = metrics.get(_WIN_SHARE, win_share)
                 self.seconds += time.perf_counter() - begin
-                step = learner.iteration * per_iteration
+                step = learner.decisions
                 for name, value in metrics.items():
                     board.add_scalar(name, value, step)
                 line = {"iteration": learner.iteration, "decisions": step, "seconds": round(self.seconds, 3), **metrics}
@@ -228,8 +225,9 @@ class Run:
         wrong = [name for name, value in metrics.items() if not math.isfinite(value)]
         if wrong or not self.learner.is_finite():
             raise DivergedError(
-                f"iteration {self.learner.iteration}: {', '.join(wrong) or 'the weights'} not finite, training has diverged; the last good"
-                f" checkpoint is kept in {self.folder}. Train anew with smaller steps, such as a smaller ppo.learning_rate"
+                f"iteration {self.learner.iteration}: {', '.join(wrong) or 'the weights'} not finite, training has"
+                f" diverged; the last good checkpoint is kept in {self.folder}."
+                " Train anew with smaller steps, such as a smaller learning_rate"
             )
 
     def _evaluate_on_the_way(self) -> dict[str, float]:
@@ -271,9 +269,16 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 def _read_config(path: Path) -> TrainConfig:
     try:
-        values: Any = json.loads(path.read_text(encoding="utf-8"))
+        return _config_of(path, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, RecursionError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _config_of(path: Path, values: Any) -> TrainConfig:
+    """The configuration with these values, from the file that errors name."""
+    try:
         return TrainConfig.from_dict(values)
-    except (OSError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 

@@ -45,10 +45,11 @@ def frozen_before_a_best_response(agent: Any) -> None:
 
 def frozen_before_a_learner(agent: Any) -> None:
     pytest.importorskip("torch")
-    from agents.config import PPOConfig, TrainConfig
-    from agents.exploit import Exploiter
+    from agents.company import Company
+    from agents.learner import LearnerConfig
+    from agents.ppo import PPO, PPOConfig
 
-    Exploiter(TrainConfig(ppo=PPOConfig(num_envs=8, steps=8, minibatch=16)), agent).iterate()
+    PPO(LearnerConfig(), PPOConfig(num_envs=8, steps=8, minibatch=16), Company.one_among(agent, 4)).iterate()
 
 
 PLACES = [

@@ -16,11 +16,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import agents.checkpoint  # noqa: E402  after the skip
-from agents.config import EvaluationConfig, NetworkConfig, PPOConfig, TrainConfig, load_config  # noqa: E402
+from agents.architectures import NetworkConfig  # noqa: E402
+from agents.chain import advantages_by_seat  # noqa: E402
+from agents.collector import Rollout  # noqa: E402
+from agents.config import EvaluationConfig, TrainConfig, load_config  # noqa: E402
 from agents.networks import PolicyValueNet, entropy, sample  # noqa: E402
 from agents.policy import PolicyAgent  # noqa: E402
-from agents.ppo import PPO  # noqa: E402
-from agents.rollout import Rollout, advantages_by_seat  # noqa: E402
+from agents.ppo import PPO, PPOConfig  # noqa: E402
 from agents.run import Run  # noqa: E402
 from rs_env import Game, ObservationSpec, Rules  # noqa: E402
 from rs_env.arena import duel  # noqa: E402
@@ -35,32 +37,38 @@ def small_config(**changes) -> TrainConfig:
         total_decisions=4 * 8 * 16,
         threads=1,
         network=NetworkConfig(hidden=16, layers=1),
-        ppo=PPOConfig(num_envs=8, steps=16, minibatch=32),
+        settings=PPOConfig(num_envs=8, steps=16, minibatch=32),
         evaluation=EvaluationConfig(deals=4, deals_on_the_way=2, every=1),
     )
     return replace(config, **changes)
 
 
-def rollout_of(seats: list[int], values: list[float], ends: dict[int, list[float]], last: tuple[int, float]) -> Rollout:
+def small_ppo() -> PPO:
+    config = small_config()
+    return PPO(config, config.settings)
+
+
+def rollout_of(
+    seats: list[int], values: list[float], ends: dict[int, list[float]], last: tuple[int, float]
+) -> tuple[Rollout, np.ndarray]:
     """One hand-made game: who acted, the values, {step: rewards} of the steps that ended an episode, who is to act
-    next."""
+    next. The values stand beside the rollout."""
     rollout = Rollout.empty(len(seats), 1, 2, 1, 1)
-    rollout.seat[:, 0], rollout.value[:, 0] = seats, values
+    rollout.seat[:, 0] = [*seats, last[0]]
     for t, rewards in ends.items():
         rollout.done[t, 0], rollout.reward[t, 0] = True, rewards
-    rollout.last_seat[0], rollout.last_value[0] = last
-    return rollout
+    return rollout, np.array([[value] for value in (*values, last[1])], np.float32)
 
 
 def test_advantages_follow_each_seat_and_pay_its_own_reward() -> None:
     """Worked out by hand with gamma = lambda = 1/2: seat 1 ends the first game, which seat 0 has won."""
-    rollout = rollout_of(
+    rollout, value = rollout_of(
         seats=[0, 1, 0, 1, 1, 0, 0],
         values=[0.2, 0.4, 0.6, 0.8, 0.1, 0.3, 0.7],
         ends={3: [1.0, -1.0]},
         last=(1, 0.5),
     )
-    advantage, valid = advantages_by_seat(rollout, gamma=0.5, gae_lambda=0.5)
+    advantage, valid = advantages_by_seat(rollout, value, gamma=0.5, gae_lambda=0.5)
     expected = [
         (0.5 * 0.6 - 0.2) + 0.25 * 0.4,  # seat 0: next its decision at 2, not that of seat 1 at 1
         (0.5 * 0.8 - 0.4) + 0.25 * -1.8,  # seat 1: next its decision at 3
@@ -77,19 +85,17 @@ def test_advantages_follow_each_seat_and_pay_its_own_reward() -> None:
 def test_advantages_do_not_leak_into_the_episode_before() -> None:
     """Whatever comes after the end of an episode changes nothing in it."""
     args = {"seats": [0, 1, 0, 1], "ends": {1: [1.0, 0.0]}}
-    one, _ = advantages_by_seat(rollout_of(values=[0.2, 0.4, 0.6, 0.8], last=(0, 0.5), **args), 0.9, 0.9)
-    other, _ = advantages_by_seat(rollout_of(values=[0.2, 0.4, -5.0, 9.0], last=(1, -7.0), **args), 0.9, 0.9)
+    one, _ = advantages_by_seat(*rollout_of(values=[0.2, 0.4, 0.6, 0.8], last=(0, 0.5), **args), 0.9, 0.9)
+    other, _ = advantages_by_seat(*rollout_of(values=[0.2, 0.4, -5.0, 9.0], last=(1, -7.0), **args), 0.9, 0.9)
     assert one[:2].tolist() == other[:2].tolist()
 
 
 def test_collected_rewards_match_the_chains() -> None:
     """In real games of self-play the undiscounted advantages of a seat's episode telescope to its reward."""
-    learner = PPO(small_config())
-    learner._collect()
+    learner = small_ppo()
+    learner.collect()
     rollout = learner.rollout
-    rollout.value[:] = 0.0
-    rollout.last_value[:] = 0.0
-    advantage, _ = advantages_by_seat(rollout, gamma=1.0, gae_lambda=1.0)
+    advantage, _ = advantages_by_seat(rollout, np.zeros_like(learner.value), gamma=1.0, gae_lambda=1.0)
     checked = 0
     for game in range(rollout.seat.shape[1]):
         begin = 0
@@ -142,7 +148,7 @@ def test_network_treats_suits_alike() -> None:
 
 
 def test_learning_changes_the_network_and_reports_its_metrics() -> None:
-    learner = PPO(small_config())
+    learner = small_ppo()
     before = [p.clone() for p in learner.network.parameters()]
     metrics = learner.iterate()
     assert any(not torch.equal(a, b) for a, b in zip(before, learner.network.parameters(), strict=True))
@@ -165,7 +171,7 @@ def test_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> N
         second.learner.iterate()
     for a, b in zip(whole.learner.network.parameters(), second.learner.network.parameters(), strict=True):
         assert torch.equal(a, b)
-    assert second.learner.env.states.tobytes() == whole.learner.env.states.tobytes()
+    assert second.learner.collector.env.states.tobytes() == whole.learner.collector.env.states.tobytes()
 
 
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
@@ -180,6 +186,12 @@ def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
         ({"format": "other"}, "format is 'other'"),
         ({"observation_version": "0"}, "observation_version is '0'"),
         ({"config": "{}"}, "size"),
+        ({"config": "[]"}, "checkpoint"),
+        (
+            {"config": '{"network": {"kind": "other"}}'},
+            "network.kind='other' is not allowed: it must be one of 'suits'",
+        ),
+        ({"progress": '{"iteration": 5, "iterations": 4}'}, "iteration 5 is not one of its 4"),
     ],
 )
 def test_checkpoint_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, str], said: str) -> None:
@@ -216,11 +228,12 @@ def test_checkpoint_is_let_go_after_loading(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.safetensors"
     config = small_config()
     network = PolicyValueNet(3, config.network.hidden, config.network.layers)
-    agents.checkpoint.save_checkpoint(path, config, network, {"extra": torch.arange(5)}, {"iteration": 0})
+    tensors = {**agents.checkpoint.network_tensors(network), "extra": torch.arange(5)}
+    agents.checkpoint.save_checkpoint(path, config.to_dict(), tensors, {"iteration": 0, "iterations": 4})
     loaded = agents.checkpoint.load_checkpoint(path)
     assert not is_held(path)
     path.write_bytes(bytes(path.stat().st_size))  # nor does what was loaded change with the file
-    assert torch.equal(loaded[2]["extra"], torch.arange(5))
+    assert torch.equal(loaded.tensors["extra"], torch.arange(5))
     with pytest.raises(ValueError, match="checkpoint") as refused:
         agents.checkpoint.load_checkpoint(path)
     assert refused
@@ -262,6 +275,12 @@ def test_every_experiment_loads_and_survives_a_round_trip(path: Path) -> None:
         ("[rules]\npreset = 'whist'", "preset='whist'"),
         ("[rules]\nnum_players = 9", "num_players=9"),
         ("seed = ", "Invalid value"),
+        ("learner = 'sarsa'", "learner='sarsa' is not allowed: it must be one of 'ppo'"),
+        ("learner = 3", "learner=3 is not allowed: it must be a str"),
+        ("ppo = 3", "ppo=3 is not allowed: it must be a table of settings"),
+        ("[settings]\nclip = 0.1", "settings is not a setting: allowed are .*, ppo"),
+        ("[network]\nkind = 'other'", "network.kind='other' is not allowed"),
+        ("device = 'abacus'", "device='abacus' is not allowed: it must be one that PyTorch has here: cpu"),
     ],
 )
 def test_wrong_config_is_refused_by_name(tmp_path: Path, text: str, said: str) -> None:
@@ -322,6 +341,7 @@ def test_command_line_interrupted_and_resumed(tmp_path: Path) -> None:
         (["--resume", "nowhere", "--seed", "3"], "--resume keeps all settings"),
         (["--rules.num-players", "9"], "num_players=9"),
         (["--ppo.clip", "0"], "ppo.clip"),
+        (["--learner", "sarsa"], "learner='sarsa' is not allowed"),
     ],
 )
 def test_command_line_refuses_bad_input_in_words(arguments: list[str], said: str) -> None:

@@ -23,9 +23,11 @@ from rich.console import Console
 torch = pytest.importorskip("torch")
 
 import agents.run  # noqa: E402  after the skip
+from agents.architectures import NetworkConfig  # noqa: E402
 from agents.checkpoint import FILE_NAME, digest_of, load_checkpoint  # noqa: E402
-from agents.config import EvaluationConfig, NetworkConfig, PPOConfig, TrainConfig  # noqa: E402
+from agents.config import EvaluationConfig, TrainConfig  # noqa: E402
 from agents.exploit import ExploitRun  # noqa: E402
+from agents.ppo import PPOConfig  # noqa: E402
 from agents.run import BEST, CONFIG, METRICS, DivergedError, Run  # noqa: E402
 from rs_env.rules import Rules  # noqa: E402
 
@@ -36,7 +38,7 @@ CONFIG_OF_TESTS = TrainConfig(
     threads=1,
     checkpoint_every=3,
     network=NetworkConfig(hidden=16, layers=1),
-    ppo=PPOConfig(num_envs=8, steps=16, minibatch=64, epochs=1),
+    settings=PPOConfig(num_envs=8, steps=16, minibatch=64, epochs=1),
     evaluation=EvaluationConfig(deals=2, deals_on_the_way=2, every=2, opponents=("random",)),
 )
 NOT_REPRODUCIBLE = {"seconds", "charts/SPS"}
@@ -62,9 +64,10 @@ def curves_of(folder: Path) -> dict[str, list[tuple[int, float]]]:
 
 
 def content_of(folder: Path, name: str = FILE_NAME) -> tuple[Any, ...]:
-    config, network, tensors, progress = load_checkpoint(folder / name)
-    weights = {key: value.numpy().tobytes() for key, value in {**network.state_dict(), **tensors}.items()}
-    return config, weights, progress["iteration"], progress["best"]
+    kept = load_checkpoint(folder / name)
+    assert any(key.startswith("network.") for key in kept.tensors)
+    weights = {key: value.numpy().tobytes() for key, value in kept.tensors.items()}
+    return kept.config, weights, kept.progress["iteration"], kept.progress["best"]
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +164,8 @@ def test_two_processes_cannot_train_in_one_folder(tmp_path: Path) -> None:
 
     first.learner.__class__ = Watching
     assert first.train(quiet())
-    assert len(others) == CONFIG_OF_TESTS.iterations
-    assert [line["iteration"] for line in metrics_of(tmp_path)] == list(range(1, CONFIG_OF_TESTS.iterations + 1))
+    assert len(others) == first.learner.iterations == 8
+    assert [line["iteration"] for line in metrics_of(tmp_path)] == list(range(1, 9))
 
 
 def test_a_run_that_another_process_has_gone_on_with_must_be_resumed_again(tmp_path: Path) -> None:
@@ -269,7 +272,7 @@ def test_a_diverged_run_stops_and_keeps_its_last_good_checkpoint(tmp_path: Path,
 
 
 def test_a_step_size_that_diverges_really_does(tmp_path: Path) -> None:
-    wild = replace(CONFIG_OF_TESTS, ppo=replace(CONFIG_OF_TESTS.ppo, learning_rate=1e30))
+    wild = replace(CONFIG_OF_TESTS, settings=replace(CONFIG_OF_TESTS.settings, learning_rate=1e30))
     with pytest.raises(DivergedError):
         Run(wild, tmp_path).train(quiet())
     assert Run.resume(tmp_path).learner.is_finite()

@@ -1,0 +1,41 @@
+"""Kinds of policy networks, by name, and the settings that choose one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from agents.networks import PolicyValueNet
+from agents.settings import check
+
+NETWORKS: dict[str, Callable[[int, int, int], nn.Module]] = {
+    "suits": PolicyValueNet,
+}
+"""What makes each kind of network from the number of players, the width and the number of layers.
+
+A network takes observations, int8 (B, D), and action masks, int8 (B, 53), and gives log-probabilities (B, 53), minus
+infinity where the mask is 0, and values (B,), as `agents.networks.PolicyValueNet` does.
+"""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The policy network."""
+
+    kind: str = "suits"
+    """Its architecture, one of `agents.architectures.NETWORKS`."""
+    hidden: int = 128
+    """Width of each layer."""
+    layers: int = 2
+    """Layers that see one suit together with a summary of all."""
+
+    def __post_init__(self) -> None:
+        check("network.kind", self.kind, self.kind in NETWORKS, f"one of {', '.join(map(repr, NETWORKS))}")
+        check("network.hidden", self.hidden, 1 <= self.hidden <= 16384, "from 1 to 16384")
+        check("network.layers", self.layers, 1 <= self.layers <= 64, "from 1 to 64")
+
+    def make(self, num_players: int) -> nn.Module:
+        """A new network of this kind and size, with weights from PyTorch's global generator."""
+        return NETWORKS[self.kind](num_players, self.hidden, self.layers)

@@ -1,0 +1,61 @@
+"""Who sits where: the learner on all seats, or on some of them among agents that do not learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rs_env.agent import Agent, check_is_agent
+
+LEARNER = 0  # the learner's number in a table of seats
+
+
+class Company:
+    """Who sits where in each game.
+
+    table: whole numbers of shape (rows, n), the player on each seat of n: 0 is the learner, k is ``frozen[k - 1]``.
+    Game i takes row ``i % rows``, so that one table serves any number of games. frozen: agents, which play as they are.
+
+    Raises ValueError for a table of another form, with players who are not there, or without a seat for the learner.
+    """
+
+    def __init__(self, table: Sequence[Sequence[int]] | np.ndarray, frozen: Sequence[Agent] = ()) -> None:
+        self.frozen = tuple(frozen)
+        self.table = _checked(table, len(self.frozen))
+        for agent in self.frozen:
+            check_is_agent(agent)
+
+    @classmethod
+    def self_play(cls, num_players: int) -> Company:
+        """The learner on all seats of all games."""
+        return cls(np.zeros((1, num_players), np.int64))
+
+    @classmethod
+    def one_among(cls, frozen: Agent, num_players: int) -> Company:
+        """The learner on seat ``i % n`` of game i, copies of a frozen agent on all others."""
+        return cls(1 - np.eye(num_players, dtype=np.int64), [frozen])
+
+    def seats_of(self, games: int, num_players: int) -> np.ndarray:
+        """The player on each seat of each game, int64 (games, n). Raises ValueError for another number of seats, and
+        where these games seat no learner.
+        """
+        if self.table.shape[1] != num_players:
+            raise ValueError(f"table: rows of {self.table.shape[1]} seats are not allowed: {num_players} play")
+        table = self.table[np.arange(games) % len(self.table)]
+        if not (table == LEARNER).any():
+            raise ValueError(f"table: the learner (0) has no seat in the {games} rows that are played")
+        return table
+
+
+def _checked(table: Any, agents: int) -> np.ndarray:
+    found = np.array(table)
+    if found.dtype.kind not in "iu" or found.ndim != 2 or not found.size:
+        told = f"{found.dtype} of shape {found.shape}"
+        raise ValueError(f"table: {told} is not allowed: it must be whole numbers of shape (rows, seats)")
+    if found.min() < LEARNER or found.max() > agents:
+        raise ValueError(f"table: players {found.min()}..{found.max()} are not allowed: there are 0 to {agents}")
+    if not (found == LEARNER).any():
+        raise ValueError("table: the learner (0) has no seat")
+    return found.astype(np.int64)

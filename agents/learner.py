@@ -1,0 +1,92 @@
+"""What a learner is: what a run tells it, and what a run needs of it.
+
+A new learner is one file, which holds a frozen dataclass of its settings and a class with the methods of `Learner`, and
+one line in `agents.registry`. `agents.ppo` is an example. Parts to build it from: `agents.collector` plays games,
+`agents.chain` finds what follows a decision, `agents.checkpoint` turns networks and optimisers into tensors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from agents.architectures import NetworkConfig
+from agents.settings import check, devices
+from rs_env.agent import Agent
+from rs_env.checks import check_whole
+from rs_env.rules import Rules
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """What every learner is told, whatever its method."""
+
+    rules: Rules = field(default_factory=Rules)
+    """What is played."""
+    total_decisions: int = 1_900_000
+    """Decisions (turns with a choice) of all seats to play, rounded to whole iterations."""
+    seed: int = 1
+    """Of decks, exploration and the network's first weights."""
+    device: str = "cpu"
+    """Where the network computes, as PyTorch names it: cpu, cuda, cuda:1, mps."""
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+
+    def __post_init__(self) -> None:
+        check("total_decisions", self.total_decisions, 1 <= self.total_decisions <= 2**62, "from 1 to 2**62")
+        object.__setattr__(self, "seed", check_whole("seed", self.seed, 0, 2**63 - 1))  # a plain int, as JSON needs it
+        there = devices()
+        check("device", self.device, self.device in there, f"one that PyTorch has here: {', '.join(there)}")
+
+    def iterations_of(self, decisions: int) -> int:
+        """Number of iterations of this many decisions each; at least one."""
+        return max(1, round(self.total_decisions / decisions))
+
+    def new_network(self) -> nn.Module:
+        """The network on its device, with its first weights from the seed."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return self.network.make(self.rules.num_players).to(self.device)
+
+
+class Learner(Protocol):
+    """All that a run needs of a learner.
+
+    It is made from a `LearnerConfig`, settings of its own, and an `agents.company.Company`, which says who sits where
+    (None: the learner on all seats). The same arguments must give the same iterations.
+    """
+
+    iteration: int
+    """Iterations done."""
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the whole run, at least one."""
+
+    @property
+    def decisions(self) -> int:
+        """Decisions of all seats played in the iterations done. It may depend on `iteration` and the settings only."""
+
+    def iterate(self) -> dict[str, float]:
+        """Play and learn for one iteration, count it, and return its metrics by names such as ``losses/value_loss``."""
+
+    def is_finite(self) -> bool:
+        """Whether all weights are finite: those of a learner that has diverged are not."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that further iterations and the agent depend on, by name.
+
+        A policy network of the configuration's kind and size goes in as `agents.checkpoint.network_tensors`: there
+        `PolicyAgent.load` finds it.
+        """
+
+    def restore(self, tensors: dict[str, Tensor], iteration: int) -> None:
+        """Go on as after `iteration` iterations of the learner that these tensors are from, with exactly its results.
+
+        Raises ValueError or RuntimeError, saying what is wrong, for tensors that do not fit.
+        """
+
+    def agent(self, name: str, temperature: float) -> Agent:
+        """What has been learnt up to now, as a player. temperature: 1 samples as it was learnt, 0 is greedy."""
