@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
@@ -19,12 +19,13 @@ from rs_env.engine.observation import check_observation_dtype, new_mask, observa
 from rs_env.engine.state import compile_rules
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
 from rs_env.envs.pettingzoo import read_reset_options
-from rs_env.envs.spaces import ActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, ObservationDtype, box_of
 from rs_env.game import Game
-from rs_env.render import RENDER_MODES, check_render_mode, render
+from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
-ILLEGAL_ACTION = ("penalise", "raise", "random")
+IllegalAction = Literal["penalise", "raise", "random"]
+ILLEGAL_ACTION: tuple[IllegalAction, ...] = get_args(IllegalAction)
 ILLEGAL_REWARD = -1.0
 MOST_DEALS_WITHOUT_DECISION = 1000
 
@@ -59,9 +60,9 @@ class RollingStoneEnv(gymnasium.Env):
         opponents: str | Agent | Sequence[str | Agent] = "heuristic",
         learner_seat: int | None = 0,
         skip_forced: bool = False,
-        illegal_action: str = "penalise",
-        render_mode: str | None = None,
-        observation_dtype: str = "int8",
+        illegal_action: IllegalAction = "penalise",
+        render_mode: RenderMode | None = None,
+        observation_dtype: ObservationDtype = "int8",
         **rule_overrides: Any,
     ) -> None:
         self.rules = rules_of_call(RollingStoneEnv, rules, num_players, rule_overrides)
@@ -195,7 +196,7 @@ class RollingStoneEnv(gymnasium.Env):
             self.render()
 
 
-def check_learner(rules: Rules, learner_seat: int | None, illegal_action: str) -> None:
+def check_learner(rules: Rules, learner_seat: int | None, illegal_action: IllegalAction) -> None:
     """Raise ValueError, naming the argument, for a seat that does not exist and an unknown answer to illegal
     actions.
     """

@@ -27,11 +27,17 @@ from rs_env.engine.observation import check_observation_dtype, encode, observati
 from rs_env.engine.scoring import reward
 from rs_env.engine.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.engine.view import empty_views, fill_view
-from rs_env.envs.gymnasium_single import ILLEGAL_REWARD, MOST_DEALS_WITHOUT_DECISION, check_learner, no_decision
+from rs_env.envs.gymnasium_single import (
+    ILLEGAL_REWARD,
+    MOST_DEALS_WITHOUT_DECISION,
+    IllegalAction,
+    check_learner,
+    no_decision,
+)
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
-from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, ObservationDtype, box_of
 from rs_env.game import Game
-from rs_env.render import RENDER_MODES, check_render_mode, render
+from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
 
@@ -67,9 +73,9 @@ class RollingStoneVectorEnv(VectorEnv):
         opponents: str | Agent | Sequence[str | Agent] = "heuristic",
         learner_seat: int | None = 0,
         skip_forced: bool = False,
-        illegal_action: str = "penalise",
-        render_mode: str | None = None,
-        observation_dtype: str = "int8",
+        illegal_action: IllegalAction = "penalise",
+        render_mode: RenderMode | None = None,
+        observation_dtype: ObservationDtype = "int8",
         autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
         **rule_overrides: Any,
     ) -> None:

@@ -24,9 +24,9 @@ from rs_env.actions import action_number
 from rs_env.cards import NUM_ACTIONS, PICKUP
 from rs_env.checks import check_seed
 from rs_env.engine.observation import check_observation_dtype, new_mask, observation_spec, scaled, state_spec
-from rs_env.envs.spaces import ActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, ObservationDtype, box_of
 from rs_env.game import Game, check_dealer, check_decks
-from rs_env.render import RENDER_MODES, check_render_mode, render
+from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
 RESET_OPTIONS = ("deck", "dealer")
@@ -64,8 +64,8 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         self,
         rules: Rules | str = "rolling_stone",
         num_players: int | None = None,
-        render_mode: str | None = None,
-        observation_dtype: str = "int8",
+        render_mode: RenderMode | None = None,
+        observation_dtype: ObservationDtype = "int8",
         flat: bool = False,
         mark_waiting: bool = False,
         **rule_overrides: Any,
@@ -267,7 +267,10 @@ class _OrderEnforcing(_DirectAccess, wrappers.OrderEnforcingWrapper):
 
 
 def env(
-    rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **options: Any
+    rules: Rules | str = "rolling_stone",
+    num_players: int | None = None,
+    render_mode: RenderMode | None = None,
+    **options: Any,
 ) -> AECEnv:
     """`raw_env` in PettingZoo's wrappers: illegal actions end the game (-1 for their player, 0 for others), order is
     enforced.
@@ -279,7 +282,10 @@ def env(
 
 
 def parallel_env(
-    rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **options: Any
+    rules: Rules | str = "rolling_stone",
+    num_players: int | None = None,
+    render_mode: RenderMode | None = None,
+    **options: Any,
 ) -> ParallelEnv:
     """The turn-based conversion of `env` to PettingZoo's parallel interface.
 

@@ -25,7 +25,7 @@ from rs_env.engine.observation import check_observation_dtype, observation_spec
 from rs_env.engine.packing import packed_size
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.validation import check_states
-from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, ObservationDtype, box_of
 from rs_env.rules import Rules, rules_of_call
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
@@ -83,7 +83,7 @@ class SelfPlayVectorEnv:
         num_threads: int | None = None,
         skip_forced: bool = False,
         packed: bool = False,
-        observation_dtype: str = "int8",
+        observation_dtype: ObservationDtype = "int8",
         num_players: int | None = None,
         **rule_overrides: Any,
     ) -> None:
