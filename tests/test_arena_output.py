@@ -29,7 +29,7 @@ OPTIONS = ["--num-players", "3", "--options", "max_actions=60"]
 COMMANDS = {
     "duel": ["duel", "réné", "random", "--deals", "3", *OPTIONS],
     "league": ["league", "--agents", "réné", "random", "--deals", "3", "--matrix-deals", "2", *OPTIONS],
-    "best-response": ["best-response", "réné", "--deals", "2", "--worlds", "2", "--cap", "10", *OPTIONS],
+    "best-response": ["best-response", "réné", "--deals", "2", "--worlds", "2", "--horizon", "10", *OPTIONS],
 }
 
 
@@ -135,7 +135,7 @@ def test_few_deals_are_said_wherever_an_interval_is() -> None:
     assert re.findall(r"only (\d+) deals", markdown(enough)) == ["2"]
     assert "only 10 deals" in str(duel("random", "heuristic", SMALL, deals=10))
     assert "only" not in str(duel("random", "heuristic", SMALL, deals=30))
-    assert "only 2 deals" in str(best_response("random", SMALL, deals=2, worlds=1, cap=2))
+    assert "only 2 deals" in str(best_response("random", SMALL, deals=2, worlds=1, horizon=2))
 
 
 @pytest.mark.parametrize("cap", [4, 60])

@@ -128,7 +128,7 @@ def played_out(game: ReferenceGame, seat: int, taken: int) -> float:
 @pytest.mark.parametrize("name", SEARCHED)
 def test_search_responder_takes_the_best_action_of_all_worlds_and_play_outs(name: str) -> None:
     rules, rng, gaps = SEARCHED[name], random.Random(name), []
-    responder = SearchResponder(Extreme(min), worlds=2000, cap=CAP, default=Extreme(max), noise=NOISE)
+    responder = SearchResponder(Extreme(min), worlds=2000, horizon=CAP, default=Extreme(max), noise=NOISE)
     responder.reset(3)
     for _ in range(15):
         start, actions = rng.choice(all_deals(rules)), []

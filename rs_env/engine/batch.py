@@ -88,8 +88,9 @@ def _advance(rules, s, action, skip_forced):
 
 
 @njit
-def _finish(rules, s, rewards, terminated, truncated, i):
-    """Write the outcome of an episode that has ended and start the next one."""
+def _finish(rules, s, outcomes, i):
+    """Write the outcome of an episode of game i that has ended, and start the next one."""
+    rewards, terminated, truncated = outcomes
     terminated[i] = s.status == TERMINATED
     truncated[i] = s.status == TRUNCATED
     for seat in range(rules.num_players):
@@ -99,23 +100,30 @@ def _finish(rules, s, rewards, terminated, truncated, i):
 
 
 @njit(cache=True, nogil=True)
-def run(
-    rules_array, states, actions, legal, act, skip_forced, packed,
-    observation, width, mask, current_player, rewards, terminated, truncated,
-):  # fmt: skip
-    """Step the games if `act`, then show them: rows of `width` bytes of observation, and masks unless `packed`."""
+def run(rules_array, states, actions, legal, flags, shown, outcomes):
+    """Step the games and show them.
+
+    flags: (act, skip_forced, packed): take the actions, else only show; play forced turns too; show packed
+    observations, which need no mask.
+    shown: (observation, mask, current_player), outcomes: (rewards, terminated, truncated): what is written, see
+    `rs_env.envs.self_play.Batch`, with rows of observation as bytes. These are plain tuples, since Numba finds the type
+    of named ones slowly.
+    """
     rules = rules_array[0]
     n = np.int64(rules.num_players)
-    row, mask_row = address_of(observation), address_of(mask)
-    terminated[:] = False  # what follows writes here only where an episode ends
+    act, skip_forced, packed = flags
+    observation, mask, current_player = shown
+    row, mask_row, width = address_of(observation), address_of(mask), observation.shape[1]
+    rewards, terminated, truncated = outcomes
+    rewards[:] = 0.0  # what follows writes here only where an episode ends
+    terminated[:] = False
     truncated[:] = False
-    rewards[:] = 0.0
     for i in range(states.shape[0]):
         s = states[i]
         if act:
             _advance(rules, s, actions[i], skip_forced)
             if s.status != RUNNING:
-                _finish(rules, s, rewards, terminated, truncated, i)
+                _finish(rules, s, outcomes, i)
         options = play.options(rules, s)
         if packed:
             encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, row, i * width)
@@ -183,13 +191,11 @@ def scale_parallel(bounds, rows, high, out):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def run_parallel(
-    bounds, rules, states, actions, legal, act, skip_forced, packed,
-    observation, width, mask, current_player, rewards, terminated, truncated,
-):  # fmt: skip
+def run_parallel(bounds, rules_array, states, actions, legal, flags, shown, outcomes):
+    observation, mask, current_player = shown
+    rewards, terminated, truncated = outcomes
     for c in prange(bounds.shape[0] - 1):
         a, b = bounds[c], bounds[c + 1]
-        run(
-            rules, states[a:b], actions[a:b], legal[a:b], act, skip_forced, packed,
-            observation[a:b], width, mask[a:b], current_player[a:b], rewards[a:b], terminated[a:b], truncated[a:b],
-        )  # fmt: skip
+        shown_here = (observation[a:b], mask[a:b], current_player[a:b])
+        outcomes_here = (rewards[a:b], terminated[a:b], truncated[a:b])
+        run(rules_array, states[a:b], actions[a:b], legal[a:b], flags, shown_here, outcomes_here)

@@ -19,7 +19,7 @@ from numba import config, threading_layer
 from rs_env.actions import IllegalActionError, action_numbers
 from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.checks import check_seed, check_whole
-from rs_env.engine import batch as compiled
+from rs_env.engine import batch as kernels
 from rs_env.engine import entry
 from rs_env.engine.observation import check_observation_dtype, observation_spec
 from rs_env.engine.packing import packed_size
@@ -174,13 +174,13 @@ class SelfPlayVectorEnv:
         if seed is not None:
             self._seed_games(check_seed(seed))
         elif not self._untouched:
-            compiled.next_episodes(self._compiled, self.states)
+            kernels.next_episodes(self._compiled, self.states)
         self._untouched = False
         return self._run(None, batch)
 
     def _seed_games(self, seed: int) -> None:
         self.seed = seed
-        compiled.begin_games(self._compiled, self.states, np.uint64(seed), self._policy)
+        kernels.begin_games(self._compiled, self.states, np.uint64(seed), self._policy)
 
     def step(self, actions: np.ndarray, out: Batch | None = None) -> Batch:
         """Take one action (integers of shape (B,)) in each game.
@@ -212,7 +212,7 @@ class SelfPlayVectorEnv:
             raise ValueError(
                 f"out={out!r} is not allowed: it must be a contiguous, writable int64 array of shape ({self.num_envs},)"
             )
-        self._share(compiled.random_actions, compiled.random_actions_parallel, self._legal, self._policy, out)
+        self._share(kernels.random_actions, kernels.random_actions_parallel, self._legal, self._policy, out)
         return out
 
     def play_randomly(self, steps: int, out: Batch | None = None) -> Batch:
@@ -225,7 +225,7 @@ class SelfPlayVectorEnv:
         check_whole("steps", steps, 0, (1 << 31) - 1)
         batch = self._fitting(out)
         self._share(
-            compiled.play_randomly, compiled.play_randomly_parallel, self._compiled, self.states, self._policy, steps
+            kernels.play_randomly, kernels.play_randomly_parallel, self._compiled, self.states, self._policy, steps
         )
         return self._run(None, batch)
 
@@ -250,7 +250,7 @@ class SelfPlayVectorEnv:
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         """The actions as contiguous int64, known to be legal."""
         actions = action_numbers(actions, self.num_envs)
-        if self._share(entry.find_illegal, compiled.find_illegal_parallel, self._legal, actions, self._illegal):
+        if self._share(entry.find_illegal, kernels.find_illegal_parallel, self._legal, actions, self._illegal):
             entry.find_illegal(
                 self._legal, actions, self._illegal
             )  # in all games: a thread without a find marks nothing
@@ -264,39 +264,28 @@ class SelfPlayVectorEnv:
     def _run(self, actions: np.ndarray | None, batch: Batch) -> Batch:
         """Take these actions, or none, then show the games."""
         self._untouched = False
-        act = actions is not None
-        observation = batch.observation if self._rows is None else self._rows
-        mask = observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
-        rows = (observation.view(np.int8), observation.strides[0], mask)
-        flags = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
+        flags = (actions is not None, self.skip_forced, self.packed)
         actions = self._actions if actions is None else actions
-        self._share(
-            compiled.run,
-            compiled.run_parallel,
-            self._compiled,
-            self.states,
-            actions,
-            self._legal,
-            act,
-            self.skip_forced,
-            self.packed,
-            *rows,
-            *flags,
-        )
+        observation = (batch.observation if self._rows is None else self._rows).view(np.int8)
+        mask = observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
+        shown = (observation, mask, batch.current_player)
+        outcomes = (batch.rewards, batch.terminated, batch.truncated)
+        games = (self._compiled, self.states, actions, self._legal)
+        self._share(kernels.run, kernels.run_parallel, *games, flags, shown, outcomes)
         if self._rows is not None:
-            self._share(compiled.scale, compiled.scale_parallel, self._rows, self._high, batch.observation)
+            self._share(kernels.scale, kernels.scale_parallel, self._rows, self._high, batch.observation)
         return batch
 
     def _share(self, serial: Any, parallel: Any, *arguments: Any) -> Any:
         """Call ``serial(*arguments)`` for all games, or its parallel twin, which gives each thread a share of them."""
         if self.num_threads == 1:
             return serial(*arguments)
-        before = compiled.use_threads(min(self.num_threads, _MOST_THREADS))
+        before = kernels.use_threads(min(self.num_threads, _MOST_THREADS))
         try:
             with _ONE_AT_A_TIME if threading_layer() == "workqueue" else nullcontext():
                 return parallel(self._bounds, *arguments)
         finally:
-            compiled.use_threads(before)
+            kernels.use_threads(before)
 
     def _fitting(self, out: Batch | None) -> Batch:
         """The batch to write to. Raises ValueError for buffers that do not fit, or of which one lies within another."""

@@ -41,8 +41,8 @@ class SearchResponder:
     agent: whom it meets on all other seats, by name or as an object. An object is copied, and ``reset`` must determine
         all draws of the copy; what it remembers of earlier positions is not taken into account.
     worlds: sampled hidden deals for each decision; all actions meet the same ones.
-    cap: actions after which a play-out is stopped and scored by `rs_env.baselines.search.utility`; in a match it looks
-        at the running deal only.
+    horizon: most actions of a play-out, which `rs_env.baselines.search.utility` then scores; in a match it looks at
+        the running deal only.
     default: who plays its own seat in play-outs; None: the frozen agent.
     noise: share of random actions there; without any, fixed strategies would go round in circles.
     Raises ValueError, naming the argument, for what is not allowed.
@@ -53,19 +53,19 @@ class SearchResponder:
         agent: Agent | str,
         *,
         worlds: int = 32,
-        cap: int = 100,
+        horizon: int = 100,
         default: Agent | str | None = "heuristic",
         noise: float = 0.5,
     ) -> None:
         self._frozen = _copy(agent)
         self._default = _copy(agent if default is None else default)
         self._worlds = check_whole("worlds", worlds, 1, _MOST)
-        self._cap = check_whole("cap", cap, 0, _MOST)
+        self._horizon = check_whole("horizon", horizon, 0, _MOST)
         if not isinstance(noise, int | float) or not 0 <= noise <= 1:
             raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
         self._noise = float(noise)
-        self.name = f"{SEARCH}:worlds={worlds},cap={cap},default={self._default.name},noise={noise}"
-        self._rules, self._beliefs = np.zeros(1, RULES), new_belief()
+        self.name = f"{SEARCH}:worlds={worlds},horizon={horizon},default={self._default.name},noise={noise}"
+        self._rules_array, self._beliefs = np.zeros(1, RULES), new_belief()
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
@@ -93,25 +93,29 @@ class SearchResponder:
 
     def _search(self, views: np.ndarray, size: int) -> np.ndarray:
         """The best actions for views that need so many play-outs."""
-        single_deal(self._rules, views[0]["rules"])
+        single_deal(self._rules_array, views[0]["rules"])
         states, shown = np.zeros(size + 1, STATE), np.zeros(size, VIEW)
         shown["rules"] = views[0]["rules"]  # the agents see the rules of the game that is played, be it a match
-        (roots, tried, taken), streams = np.zeros((3, size), np.int64), np.zeros(size, np.uint64)
-        if not _branch(views, self._seed, self._worlds, self._rules, self._beliefs, states, roots, tried, streams):
+        roots, tried, taken = np.zeros((3, size), np.int64)
+        streams = np.zeros(size, np.uint64)
+        play_outs = (roots, tried, streams)
+        if not _branch(views, self._seed, self._worlds, self._rules_array, self._beliefs, states, play_outs):
             raise ValueError("views: no deal of the hidden cards agrees with one of them")
         seats = views["seat"][roots]
         waiting = np.arange(size)
         while True:
-            waiting = waiting[: _play_on(self._rules, states, waiting, taken, self._cap, seats, self._noise, streams)]
+            waiting = waiting[
+                : _play_on(self._rules_array, states, waiting, taken, self._horizon, seats, self._noise, streams)
+            ]
             if not len(waiting):
                 break
             own = states["turn"][waiting] == seats[waiting]
             for agent, some in ((self._default, waiting[own]), (self._frozen, waiting[~own])):
                 if len(some):
                     entry.view_turns(states, some, shown)
-                    _play(self._rules, states, some, ask(agent, shown[: len(some)]), taken)
+                    _play(self._rules_array, states, some, ask(agent, shown[: len(some)]), taken)
         actions = np.empty(len(views), np.int64)
-        _choose(views, self._seed, self._rules, states, roots, tried, taken, actions)
+        _choose(views, self._seed, self._rules_array, states, roots, tried, taken, actions)
         return actions
 
 
@@ -127,12 +131,13 @@ def _copy(agent: Agent | str) -> Agent:
 
 
 @njit(cache=True, nogil=True)
-def _branch(views, seed, worlds, rules, beliefs, states, roots, tried, streams):
+def _branch(views, seed, worlds, rules_array, beliefs, states, play_outs):
     """Deal the worlds of each view, and in each of them take each legal action; the last state is memory for a world.
 
-    roots, tried, streams: of each play-out the number of its view, its first action, and what its noise is drawn from.
-    False where no deal agrees with a view.
+    play_outs: (roots, tried, streams), of each play-out the number of its view, its first action, and what its noise is
+    drawn from. False where no deal agrees with a view.
     """
+    roots, tried, streams = play_outs
     k, world = 0, states[states.shape[0] - 1]
     for i in range(views.shape[0]):
         view = views[i]
@@ -145,14 +150,14 @@ def _branch(views, seed, worlds, rules, beliefs, states, roots, tried, streams):
             while legal != EMPTY:
                 roots[k], tried[k], streams[k] = i, lowest(legal), mix(stream)
                 states[k] = world
-                play.step(rules[0], states[k], tried[k])
+                play.step(rules_array[0], states[k], tried[k])
                 legal = without_lowest(legal)
                 k += 1
     return True
 
 
 @njit(cache=True, nogil=True)
-def _play_on(rules, states, waiting, taken, cap, seats, noise, streams):
+def _play_on(rules_array, states, waiting, taken, horizon, seats, noise, streams):
     """Play on where no agent chooses; moves the play-outs that then wait for one to the front, and returns their
     number.
     """
@@ -160,8 +165,8 @@ def _play_on(rules, states, waiting, taken, cap, seats, noise, streams):
     for j in range(waiting.shape[0]):
         k = waiting[j]
         s = states[k]
-        while s.status == RUNNING and taken[k] < cap:
-            legal = play.options(rules[0], s)
+        while s.status == RUNNING and taken[k] < horizon:
+            legal = play.options(rules_array[0], s)
             action = lowest(legal)
             if without_lowest(legal) != EMPTY:
                 streams[k] = advance(streams[k])
@@ -171,24 +176,24 @@ def _play_on(rules, states, waiting, taken, cap, seats, noise, streams):
                     break
                 streams[k] = advance(streams[k])
                 action = at_random(legal, streams[k])
-            play.step(rules[0], s, action)
+            play.step(rules_array[0], s, action)
             taken[k] += 1
     return count
 
 
 @njit(cache=True, nogil=True)
-def _play(rules, states, some, actions, taken):
+def _play(rules_array, states, some, actions, taken):
     for j in range(some.shape[0]):
-        play.step(rules[0], states[some[j]], actions[j])
+        play.step(rules_array[0], states[some[j]], actions[j])
         taken[some[j]] += 1
 
 
 @njit(cache=True, nogil=True)
-def _choose(views, seed, rules, states, roots, tried, taken, actions):
+def _choose(views, seed, rules_array, states, roots, tried, taken, actions):
     """Write for each view the action with the best mean utility."""
     totals = np.zeros((views.shape[0], 64))
     for k in range(roots.shape[0]):
         i = roots[k]
-        totals[i, tried[k]] += utility(rules[0], states[k], np.int64(views[i].seat), 1 + taken[k])
+        totals[i, tried[k]] += utility(rules_array[0], states[k], np.int64(views[i].seat), 1 + taken[k])
     for i in range(views.shape[0]):
         actions[i] = best_action(totals[i], views[i].legal, view_key(views[i], seed))
