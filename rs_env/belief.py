@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,20 @@ from rs_env.engine.bits import EMPTY, bit, lowest, nth_member, popcount, suit_se
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, below, game_key, unit
 from rs_env.engine.state import NO_CARD, STATE
+from rs_env.engine.types import (
+    Array,
+    CardSet,
+    CompiledRules,
+    Number,
+    Public,
+    Real,
+    Seat,
+    State,
+    States,
+    Stream,
+    View,
+    Views,
+)
 from rs_env.engine.view import VIEW, copy_public
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 
@@ -60,6 +74,10 @@ BELIEF = np.dtype(
 _BINOMIAL = np.array([[float(math.comb(n, k)) for k in range(NUM_CARDS + 1)] for n in range(NUM_CARDS + 1)])
 
 
+Belief: TypeAlias = Any
+"""A record of dtype `BELIEF`."""
+
+
 def new_belief() -> np.ndarray:
     """Memory for `prepare`: an array of one `BELIEF` record."""
     return np.zeros(1, BELIEF)
@@ -69,7 +87,7 @@ def new_belief() -> np.ndarray:
 
 
 @njit(inline="always")
-def unseen_cards(rules, p):
+def unseen_cards(rules: CompiledRules, p: Public) -> CardSet:
     """Cards that nobody has seen but who holds them: not dead, not in the trick, not known. p: a view or a state."""
     seen = p.dead | p.trick
     for seat in range(rules.num_players):
@@ -78,7 +96,7 @@ def unseen_cards(rules, p):
 
 
 @njit(cache=True, nogil=True)
-def prepare(view, b):
+def prepare(view: View, b: Belief) -> Real:
     """Derive everything from a view; returns the number of ways to deal to the restricted seats, 0 if nothing agrees
     with the view.
     """
@@ -86,22 +104,18 @@ def prepare(view, b):
     unseen = unseen_cards(rules, view) & ~view.hand
     _find_classes(rules, view, unseen, b)
     places = 0
-    b.num_restricted = 0
-    b.num_seats = 0
-    for free in range(2):
-        for seat in range(rules.num_players):
-            if free == 0:
-                unknown = np.int64(view.hand_size[seat]) - popcount(view.known[seat])
-                if unknown < 0:
-                    return 0.0
-                b.unknown[seat] = 0 if seat == view.seat else unknown
-                places += b.unknown[seat]
-            if b.unknown[seat] > 0 and _is_free(view, unseen, seat) == (free == 1):
-                b.seats[b.num_seats] = seat
-                b.num_seats += 1
-                b.num_restricted += 1 - free
+    for seat in range(rules.num_players):
+        unknown = np.int64(view.hand_size[seat]) - popcount(view.known[seat])
+        if unknown < 0:
+            return 0.0
+        b.unknown[seat] = 0 if seat == view.seat else unknown
+        places += b.unknown[seat]
     if places != popcount(unseen):
         return 0.0
+    b.num_seats = 0
+    _append_seats(rules, view, unseen, True, b)
+    b.num_restricted = b.num_seats
+    _append_seats(rules, view, unseen, False, b)
     for j in range(b.num_restricted):
         _list_splits(view, b, j)
     total = np.int64(places)
@@ -110,25 +124,34 @@ def prepare(view, b):
     for j in range(b.num_restricted - 1, 0, -1):
         total += b.unknown[b.seats[j]]
         _fill_ways(b, j, total)
-    r0, r1, r2, r3 = b.sizes[0], b.sizes[1], b.sizes[2], b.sizes[3]
     if b.num_restricted == 0:
         return 1.0
+    r0, r1, r2, r3 = b.sizes[0], b.sizes[1], b.sizes[2], b.sizes[3]
     b.ways[0, _index(b, r0, r1, r2)] = _sum_of_splits(b, 0, r0, r1, r2, r3)
     return b.ways[0, _index(b, r0, r1, r2)]
 
 
+@njit
+def _append_seats(rules: CompiledRules, view: View, unseen: CardSet, restricted: bool, b: Belief) -> None:
+    """Append to ``b.seats`` those with unknown cards that are restricted, or those that are not."""
+    for seat in range(rules.num_players):
+        if b.unknown[seat] > 0 and _is_restricted(view, unseen, seat) == restricted:
+            b.seats[b.num_seats] = seat
+            b.num_seats += 1
+
+
 @njit(inline="always")
-def _is_free(view, unseen, seat):
-    """Whether the seat excludes no suit of which cards are unseen."""
+def _is_restricted(view: View, unseen: CardSet, seat: Seat) -> bool:
+    """Whether the seat excludes a suit of which cards are unseen."""
     barred = EMPTY
     for suit in range(NUM_SUITS):
         if view.excluded[seat] >> suit & 1:
             barred |= suit_set(suit)
-    return unseen & barred == EMPTY
+    return unseen & barred != EMPTY
 
 
 @njit
-def _find_classes(rules, view, unseen, b):
+def _find_classes(rules: CompiledRules, view: View, unseen: CardSet, b: Belief) -> None:
     """Put the suits into classes by who excludes them, the largest class into the last slot."""
     marks = np.uint64(0)  # a byte for each slot: the seats that exclude its suits
     used = 0
@@ -159,7 +182,7 @@ def _find_classes(rules, view, unseen, b):
 
 
 @njit(inline="always")
-def _allowed(view, b, seat, slot):
+def _allowed(view: View, b: Belief, seat: Seat, slot: Number) -> Number:
     """Number of cards of a class that the seat might hold."""
     if b.sizes[slot] == 0:
         return 0
@@ -168,7 +191,7 @@ def _allowed(view, b, seat, slot):
 
 
 @njit
-def _list_splits(view, b, j):
+def _list_splits(view: View, b: Belief, j: Number) -> None:
     """All ways k to split the unknown cards of restricted seat j among the classes."""
     seat = b.seats[j]
     u = b.unknown[seat]
@@ -186,13 +209,13 @@ def _list_splits(view, b, j):
 
 
 @njit(inline="always")
-def _index(b, r0, r1, r2):
+def _index(b: Belief, r0: Number, r1: Number, r2: Number) -> Number:
     """Place of W(r) in a table."""
     return (r0 * (b.sizes[1] + 1) + r1) * (b.sizes[2] + 1) + r2
 
 
 @njit(inline="always")
-def _term(b, j, i, r0, r1, r2, r3):
+def _term(b: Belief, j: Number, i: Number, r0: Number, r1: Number, r2: Number, r3: Number) -> Real:
     """The term of W_j(r) that belongs to split i."""
     k0, k1, k2, k3 = b.splits[j, i, 0], b.splits[j, i, 1], b.splits[j, i, 2], b.splits[j, i, 3]
     if k0 > r0 or k1 > r1 or k2 > r2 or k3 > r3:
@@ -202,7 +225,7 @@ def _term(b, j, i, r0, r1, r2, r3):
 
 
 @njit(inline="always")
-def _sum_of_splits(b, j, r0, r1, r2, r3):
+def _sum_of_splits(b: Belief, j: Number, r0: Number, r1: Number, r2: Number, r3: Number) -> Real:
     total = 0.0
     for i in range(b.num_splits[j]):
         total += _term(b, j, i, r0, r1, r2, r3)
@@ -210,7 +233,7 @@ def _sum_of_splits(b, j, r0, r1, r2, r3):
 
 
 @njit
-def _fill_ways(b, j, total):
+def _fill_ways(b: Belief, j: Number, total: Number) -> None:
     """Write W_j(r) for every r with `total` cards in all."""
     for r0 in range(b.sizes[0] + 1):
         for r1 in range(b.sizes[1] + 1):
@@ -221,7 +244,7 @@ def _fill_ways(b, j, total):
 
 
 @njit(inline="always")
-def take_some(cards, count, stream):
+def take_some(cards: CardSet, count: Number, stream: Stream) -> tuple[CardSet, Stream]:
     """A uniformly random subset of so many cards, and the stream after it."""
     taken = EMPTY
     left = popcount(cards)
@@ -237,7 +260,7 @@ def take_some(cards, count, stream):
 
 
 @njit(cache=True, nogil=True)
-def draw(view, b, stream, s):
+def draw(view: View, b: Belief, stream: Stream, s: State) -> Stream:
     """Write a uniformly random state that agrees with the view, after `prepare`; returns the stream after it.
 
     The deck is unknown; decks and noticed silent plays to come are drawn from `stream` as well.
@@ -266,14 +289,12 @@ def draw(view, b, stream, s):
 
 
 @njit(inline="always")
-def _deal_restricted(b, j, stream, s):
+def _deal_restricted(b: Belief, j: Number, stream: Stream, s: State) -> Stream:
     """Draw the split of restricted seat j, then its cards."""
-    r0, r1, r2, r3 = (
-        popcount(b.remaining[0]),
-        popcount(b.remaining[1]),
-        popcount(b.remaining[2]),
-        popcount(b.remaining[3]),
-    )
+    r0 = popcount(b.remaining[0])
+    r1 = popcount(b.remaining[1])
+    r2 = popcount(b.remaining[2])
+    r3 = popcount(b.remaining[3])
     stream = advance(stream)
     mark = unit(stream) * b.ways[j, _index(b, r0, r1, r2)]
     chosen = 0
@@ -294,18 +315,18 @@ def _deal_restricted(b, j, stream, s):
 
 
 @njit(cache=True, nogil=True)
-def _draw_all(views, beliefs, stream, states):
+def _draw_all(views: Views, beliefs: Array, stream: Stream, states: States) -> None:
     for i in range(states.shape[0]):
         stream = draw(views[0], beliefs[0], stream, states[i])
 
 
 @njit(cache=True, nogil=True)
-def _prepare(views, beliefs):
+def _prepare(views: Views, beliefs: Array) -> Real:
     return prepare(views[0], beliefs[0])
 
 
 @njit(cache=True, nogil=True)
-def _expect(beliefs, expected):
+def _expect(beliefs: Array, expected: Array) -> None:
     """Write the expected number of cards of each class that each seat's unknown places hold, to float64 (8, 4)."""
     b = beliefs[0]
     weight = np.zeros((MAX_PLAYERS + 1, _TABLE))  # of all deals to the seats before j that leave r

@@ -373,10 +373,8 @@ def _check_deck(rules: Rules, deck: Deck) -> list[int]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"deck: {error}; given was {deck!r}") from None
     if sorted(cards) != list(rules.deck):
-        missing, surplus = (
-            cards_text(sorted(set(rules.deck) - set(cards))),
-            cards_text(sorted(set(cards) - set(rules.deck))),
-        )
+        missing = cards_text(sorted(set(rules.deck) - set(cards)))
+        surplus = cards_text(sorted(set(cards) - set(rules.deck)))
         raise ValueError(
             f"deck={cards_text(cards)!r} is not allowed: it must be the {len(rules.deck)} cards of the rule set, each once"
             f" (missing: {missing or 'none'}; not in the rule set: {surplus or 'none'}; {len(cards)} given)"

@@ -34,7 +34,8 @@ class Warmed:
 def warm() -> Iterator[Warmed]:
     """Use the parts one after the other; what is compiled already costs a few seconds in all."""
     for part, use in _PARTS.items():
-        before, begin, lacks = len(missed()), time.perf_counter(), None
+        before, begin = len(missed()), time.perf_counter()
+        lacks = None
         try:
             use()
         except ModuleNotFoundError as error:

@@ -26,6 +26,21 @@ from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, below, mix, unit
 from rs_env.engine.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
 from rs_env.engine.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RULES, RUNNING, STATE, TRUNCATED, WIN
+from rs_env.engine.types import (
+    Action,
+    ActionSet,
+    Array,
+    CompiledRules,
+    Key,
+    Number,
+    RulesArray,
+    Seat,
+    State,
+    States,
+    Stream,
+    View,
+    Views,
+)
 from rs_env.engine.view import view_key
 
 PATIENCE = 0.999  # factor of the utility for every action that it takes
@@ -36,7 +51,7 @@ IMPOSSIBLE, UNDECIDED = -1, -2  # instead of an action: no deal agrees with the 
 class PlayOuts(NamedTuple):
     """How a search plays out."""
 
-    weights: np.ndarray
+    weights: Array
     """Float64, in the order of `rs_env.baselines.tips.TIPS`: the play-out policy, of all seats."""
 
     noise: float
@@ -52,22 +67,22 @@ class PlayOuts(NamedTuple):
 class Memory(NamedTuple):
     """Arrays that a search works in, made once for each agent."""
 
-    rules_array: np.ndarray
+    rules_array: RulesArray
     """The rules of the deal that is played, less the match: one record of dtype `RULES`."""
 
-    beliefs: np.ndarray
+    beliefs: Array
     """One record of dtype `rs_env.belief.BELIEF`."""
 
-    states: np.ndarray
+    states: States
     """Of dtype `STATE`: a world, the state after an action in it, and those of an endgame, one for each ply."""
 
-    untried: np.ndarray
+    untried: Array
     """Uint64 (PLIES + 1,): the actions of an endgame that are still to be tried, at each ply."""
 
-    chances: np.ndarray
+    chances: Array
     """Float64 (NUM_CHANCES,): what the tips are told."""
 
-    totals: np.ndarray
+    totals: Array
     """Float64 (64,): of each action, the sum of its utilities."""
 
 
@@ -122,7 +137,7 @@ def settled(rules, winner, seat):
 
 
 @njit
-def play_out(rules, how, s, stream, chances):
+def play_out(rules: CompiledRules, how: PlayOuts, s: State, stream: Stream, chances: Array) -> Number:
     """Play a state on to its end or to the horizon; returns the number of actions taken.
 
     how: `PlayOuts`. All seats play by the tips with its weights, knowing all hands of this sampled world, but now and
@@ -148,7 +163,7 @@ def play_out(rules, how, s, stream, chances):
 
 
 @njit
-def try_actions(how, memory, legal, seat, stream):
+def try_actions(how: PlayOuts, memory: Memory, legal: ActionSet, seat: Seat, stream: Stream) -> None:
     """Add to ``memory.totals`` the utility for `seat` of each legal action in ``memory.states[0]``, each played out
     once.
     """
@@ -169,7 +184,7 @@ def try_actions(how, memory, legal, seat, stream):
 
 
 @njit
-def best_action(totals, legal, stream):
+def best_action(totals: Array, legal: ActionSet, stream: Stream) -> Action:
     """The legal action with the highest total; equals are drawn at random."""
     best, equals = EMPTY, legal
     highest_total = -np.inf
@@ -184,14 +199,14 @@ def best_action(totals, legal, stream):
 
 
 @njit
-def single_deal(rules_array, rules):
+def single_deal(rules_array: RulesArray, rules: CompiledRules) -> None:
     """Copy a rule set to the first record of an array, less the match: a search looks at the running deal only."""
     rules_array[0] = rules
     rules_array[0].target = 0.0
 
 
 @njit
-def without_search(view, memory):
+def without_search(view: View, memory: Memory) -> Action:
     """The action if there is only one, IMPOSSIBLE if no deal agrees with the view, else UNDECIDED: then the search is
     prepared.
     """
@@ -202,7 +217,7 @@ def without_search(view, memory):
 
 
 @njit(cache=True, nogil=True)
-def pimc_all(views, seeds, worlds, how, memory, actions):
+def pimc_all(views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: Memory, actions: Array) -> None:
     """Write the action of flat Monte Carlo for each view, from so many worlds."""
     for i in range(views.shape[0]):
         view = views[i]
@@ -218,7 +233,9 @@ def pimc_all(views, seeds, worlds, how, memory, actions):
 
 
 @njit(cache=True, nogil=True)
-def open_all(rules_array, real, seed, samples, how, memory, actions):
+def open_all(
+    rules_array: RulesArray, real: States, seed: Key, samples: Number, how: PlayOuts, memory: Memory, actions: Array
+) -> None:
     """Write the action of flat Monte Carlo with open hands for each state, from so many play-outs of each action."""
     single_deal(memory.rules_array, rules_array[0])
     for i in range(real.shape[0]):

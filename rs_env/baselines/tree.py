@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rs_env.baselines.search import UNDECIDED, best_action, play_out, utility, without_search
+from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, play_out, utility, without_search
 from rs_env.baselines.tips import at_random
 from rs_env.belief import draw
 from rs_env.engine import play
@@ -21,6 +21,7 @@ from rs_env.engine.bits import EMPTY, bit
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix
 from rs_env.engine.state import RUNNING
+from rs_env.engine.types import Action, ActionSet, Array, Number, Seat, Stream, Views
 from rs_env.engine.view import view_key
 
 NODE = np.dtype(
@@ -41,10 +42,10 @@ NODE = np.dtype(
 class Tree(NamedTuple):
     """Memory for the tree of one search."""
 
-    nodes: np.ndarray
+    nodes: Array
     """Of dtype `NODE`; the first one is the root."""
 
-    path: np.ndarray
+    path: Array
     """Int64: the nodes from the root down to the one that is played out from."""
 
     exploration: float
@@ -52,7 +53,7 @@ class Tree(NamedTuple):
 
 
 @njit
-def _select(tree, node, legal):
+def _select(tree: Tree, node: Number, legal: ActionSet) -> Number:
     """The child with the highest upper confidence bound among the legal ones, all of which exist."""
     best, best_bound = np.int64(0), -np.inf
     child = np.int64(tree.nodes[node].first_child)
@@ -68,7 +69,7 @@ def _select(tree, node, legal):
 
 
 @njit
-def _add_child(nodes, size, parent, action, seat):
+def _add_child(nodes: Array, size: Number, parent: Number, action: Action, seat: Seat) -> None:
     """Make node number `size` a child."""
     c = nodes[size]
     c.tried = EMPTY
@@ -84,7 +85,7 @@ def _add_child(nodes, size, parent, action, seat):
 
 
 @njit
-def _iterate(how, memory, tree, size, stream):
+def _iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Stream) -> Number:
     """One iteration in the world ``memory.states[0]``; returns the size of the tree after it."""
     rules, s = memory.rules_array[0], memory.states[0]
     nodes, path = tree.nodes, tree.path
@@ -118,7 +119,9 @@ def _iterate(how, memory, tree, size, stream):
 
 
 @njit(cache=True, nogil=True)
-def ismcts_all(views, seeds, iterations, how, memory, tree, actions):
+def ismcts_all(
+    views: Views, seeds: Array, iterations: Number, how: PlayOuts, memory: Memory, tree: Tree, actions: Array
+) -> None:
     """Write the most visited action for each view, after so many iterations."""
     nodes, totals = tree.nodes, memory.totals
     for i in range(views.shape[0]):

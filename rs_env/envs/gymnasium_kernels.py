@@ -18,18 +18,21 @@ from rs_env.engine.jit import njit
 from rs_env.engine.observation import encode
 from rs_env.engine.scoring import reward
 from rs_env.engine.state import NOBODY, RUNNING
+from rs_env.engine.types import Array, RulesArray, Seat, States, Views
 from rs_env.engine.view import fill_view
 
 
 @njit(cache=True, nogil=True)
-def begin_games(states, games, seeds):
+def begin_games(states: States, games: Array, seeds: Array) -> None:
     """Make these games new ones, each number 0 of the seed beside it."""
     for k in range(games.shape[0]):
         play.begin_game(states[games[k]], seeds[k], np.uint64(0))
 
 
 @njit(cache=True, nogil=True)
-def begin_episodes(rules_array, states, games, next_deck, fixed_seat, learners):
+def begin_episodes(
+    rules_array: RulesArray, states: States, games: Array, next_deck: Array, fixed_seat: Seat, learners: Array
+) -> None:
     """Deal, with the next deck where so marked, and write the learner's seat: the fixed one, or where that is -1 a
     drawn one.
     """
@@ -42,7 +45,15 @@ def begin_episodes(rules_array, states, games, next_deck, fixed_seat, learners):
 
 
 @njit(cache=True, nogil=True)
-def act(rules_array, states, games, actions, illegal, views, opponents):
+def act(
+    rules_array: RulesArray,
+    states: States,
+    games: Array,
+    actions: Array,
+    illegal: Array,
+    views: Views,
+    opponents: tuple,
+) -> None:
     """Take the learner's actions, random ones in place of illegal ones."""
     _, weights, seeds = opponents
     chances = np.empty(tips.NUM_CHANCES)
@@ -56,7 +67,16 @@ def act(rules_array, states, games, actions, illegal, views, opponents):
 
 
 @njit(cache=True, nogil=True)
-def play_on(rules_array, states, games, views, opponents, learners, skip_forced, legal):
+def play_on(
+    rules_array: RulesArray,
+    states: States,
+    games: Array,
+    views: Views,
+    opponents: tuple,
+    learners: Array,
+    skip_forced: bool,
+    legal: Array,
+) -> None:
     """Play each game to the learner's turn, to that of an opponent that must be asked, or to the end; write the legal
     actions there.
     """
@@ -87,14 +107,14 @@ def play_on(rules_array, states, games, views, opponents, learners, skip_forced,
 
 
 @njit(cache=True, nogil=True)
-def answer(rules_array, states, games, actions):
+def answer(rules_array: RulesArray, states: States, games: Array, actions: Array) -> None:
     """Take what opponents that were asked have chosen in these games."""
     for k in range(games.shape[0]):
         play.step(rules_array[0], states[games[k]], actions[k])
 
 
 @njit(cache=True, nogil=True)
-def observe(rules_array, states, learners, observation):
+def observe(rules_array: RulesArray, states: States, learners: Array, observation: Array) -> None:
     """Write what the learner sees in each game to one row after the other of an int8 array of one dimension."""
     n = np.int64(rules_array[0].num_players)
     size = observation.shape[0] // states.shape[0]
@@ -104,14 +124,14 @@ def observe(rules_array, states, learners, observation):
 
 
 @njit(cache=True, nogil=True)
-def unpack_masks(legal, mask):
+def unpack_masks(legal: Array, mask: Array) -> None:
     """Write sets of legal actions as masks to an int8 array of one dimension."""
     for i in range(legal.shape[0]):
         unpack_actions(address_of(mask), i * NUM_ACTIONS, legal[i])
 
 
 @njit(cache=True, nogil=True)
-def rewards(rules_array, states, learners, out):
+def rewards(rules_array: RulesArray, states: States, learners: Array, out: Array) -> None:
     """Write the learner's reward in each game."""
     for i in range(states.shape[0]):
         out[i] = reward(rules_array[0], states[i], learners[i])

@@ -159,7 +159,8 @@ class RollingStoneEnv(gymnasium.Env):
 
     def _play_on(self) -> None:
         """Play the opponents' turns, and forced ones of the learner if those are skipped."""
-        game, n, this_game = self.game, self.rules.num_players, np.zeros(1, np.int64)
+        game, n = self.game, self.rules.num_players
+        this_game = np.zeros(1, np.int64)
         while not game.is_over:
             seat, legal = game.turn, game.legal_actions()
             if seat == self.learner_seat and not (self.skip_forced and len(legal) == 1):

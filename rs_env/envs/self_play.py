@@ -152,11 +152,8 @@ class SelfPlayVectorEnv:
     def new_batch(self) -> Batch:
         """Buffers for one step, for `out`."""
         b, n = self.num_envs, self.rules.num_players
-        width, dtype = (
-            (packed_size(n), np.dtype(np.int64))
-            if self.packed
-            else (self.layout.size, np.dtype(self.observation_dtype))
-        )
+        width = packed_size(n) if self.packed else self.layout.size
+        dtype = np.dtype(np.int64 if self.packed else self.observation_dtype)
         return Batch(
             observation=np.zeros((b, width), dtype),
             action_mask=None if self.packed else np.zeros((b, NUM_ACTIONS), np.int8),

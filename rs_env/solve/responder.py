@@ -26,6 +26,7 @@ from rs_env.engine.bits import EMPTY, lowest, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix, unit
 from rs_env.engine.state import RULES, RUNNING, STATE
+from rs_env.engine.types import Array, Key, Number, Real, RulesArray, States, Views
 from rs_env.engine.view import VIEW, as_views, view_key
 
 SEARCH = "search"
@@ -131,7 +132,9 @@ def _copy(agent: Agent | str) -> Agent:
 
 
 @njit(cache=True, nogil=True)
-def _branch(views, seed, worlds, rules_array, beliefs, states, play_outs):
+def _branch(
+    views: Views, seed: Key, worlds: Number, rules_array: RulesArray, beliefs: Array, states: States, play_outs: tuple
+) -> bool:
     """Deal the worlds of each view, and in each of them take each legal action; the last state is memory for a world.
 
     play_outs: (roots, tried, streams), of each play-out the number of its view, its first action, and what its noise is
@@ -148,7 +151,9 @@ def _branch(views, seed, worlds, rules_array, beliefs, states, play_outs):
             stream = draw(view, beliefs[0], stream, world)
             legal = view.legal
             while legal != EMPTY:
-                roots[k], tried[k], streams[k] = i, lowest(legal), mix(stream)
+                roots[k] = i
+                tried[k] = lowest(legal)
+                streams[k] = mix(stream)
                 states[k] = world
                 play.step(rules_array[0], states[k], tried[k])
                 legal = without_lowest(legal)
@@ -157,7 +162,16 @@ def _branch(views, seed, worlds, rules_array, beliefs, states, play_outs):
 
 
 @njit(cache=True, nogil=True)
-def _play_on(rules_array, states, waiting, taken, horizon, seats, noise, streams):
+def _play_on(
+    rules_array: RulesArray,
+    states: States,
+    waiting: Array,
+    taken: Array,
+    horizon: Number,
+    seats: Array,
+    noise: Real,
+    streams: Array,
+) -> Number:
     """Play on where no agent chooses; moves the play-outs that then wait for one to the front, and returns their
     number.
     """
@@ -182,14 +196,23 @@ def _play_on(rules_array, states, waiting, taken, horizon, seats, noise, streams
 
 
 @njit(cache=True, nogil=True)
-def _play(rules_array, states, some, actions, taken):
+def _play(rules_array: RulesArray, states: States, some: Array, actions: Array, taken: Array) -> None:
     for j in range(some.shape[0]):
         play.step(rules_array[0], states[some[j]], actions[j])
         taken[some[j]] += 1
 
 
 @njit(cache=True, nogil=True)
-def _choose(views, seed, rules_array, states, roots, tried, taken, actions):
+def _choose(
+    views: Views,
+    seed: Key,
+    rules_array: RulesArray,
+    states: States,
+    roots: Array,
+    tried: Array,
+    taken: Array,
+    actions: Array,
+) -> None:
     """Write for each view the action with the best mean utility."""
     totals = np.zeros((views.shape[0], 64))
     for k in range(roots.shape[0]):
