@@ -88,7 +88,7 @@ def new_belief() -> np.ndarray:
 
 @njit(inline="always")
 def unseen_cards(rules: CompiledRules, p: Public) -> CardSet:
-    """Cards that nobody has seen but who holds them: not dead, not in the trick, not known. p: a view or a state."""
+    """Cards that only their holder has seen: not dead, not in the trick, not known. p: a view or a state."""
     seen = p.dead | p.trick
     for seat in range(rules.num_players):
         seen |= p.known[seat]
@@ -152,7 +152,7 @@ def _is_restricted(view: View, unseen: CardSet, seat: Seat) -> bool:
 
 @njit
 def _find_classes(rules: CompiledRules, view: View, unseen: CardSet, b: Belief) -> None:
-    """Put the suits into classes by who excludes them, the largest class into the last slot."""
+    """Put the suits into classes by the seats that exclude them, the largest class into the last slot."""
     marks = np.uint64(0)  # a byte for each slot: the seats that exclude its suits
     used = 0
     for slot in range(_SLOTS):
@@ -369,7 +369,8 @@ def _one_view(view: Any) -> np.ndarray:
     views = np.atleast_1d(np.asarray(view))
     if views.dtype != VIEW or views.shape != (1,):
         raise ValueError(
-            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype rs_env.engine.view.VIEW"
+            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype"
+            " rs_env.engine.view.VIEW"
         )
     players, seat = int(views["rules"]["num_players"][0]), int(views["seat"][0])
     if not (MIN_PLAYERS <= players <= MAX_PLAYERS and seat < players):
@@ -385,9 +386,10 @@ def _believe(view: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count(view: Any) -> int:
-    """The exact number of deals of the hidden cards that agree with a view (one record of dtype `rs_env.engine.view.VIEW`).
+    """The exact number of deals of the hidden cards that agree with a view.
 
-    Raises ValueError for what is no view, or for a view that no deal agrees with.
+    view: one record of dtype `rs_env.engine.view.VIEW`.
+    Raises ValueError for anything but a view, and for a view that no deal agrees with.
     """
     b = _believe(view)[1][0]
     unknown = [int(b["unknown"][seat]) for seat in b["seats"][: b["num_seats"]]]
@@ -405,7 +407,7 @@ def count(view: Any) -> int:
 
 
 def sample(view: Any, k: int, rng: np.random.Generator | int | None = None) -> np.ndarray:
-    """`k` states (dtype `rs_env.engine.state.STATE`), drawn uniformly from those that agree with a view, with replacement.
+    """`k` states of dtype `STATE`, drawn uniformly from those that agree with a view, with replacement.
 
     rng: a NumPy generator, a seed, or None for a random one. The states can be played on with the engine or put into a
     `SelfPlayVectorEnv` by ``restore`` (while the game goes on); their ``deck`` is unknown (-1), later decks and chance

@@ -295,8 +295,8 @@ def rules_of_call(
     """The rules of ``caller(..., rules, num_players=num_players, **options)``.
 
     The other names of options in use elsewhere are understood, see `OTHER_NAMES`. Raises TypeError, in Python's own
-    words, for a keyword that is neither an argument of the caller nor an option of `Rules`: whoever tries which
-    keywords are allowed, as frameworks do, looks for that. Raises ValueError for a value that is not allowed.
+    words, for a keyword that is neither an argument of the caller nor an option of `Rules`: frameworks that try
+    which keywords are allowed look for that. Raises ValueError for a value that is not allowed.
     """
     if num_players is not None:
         options = {**options, "num_players": num_players}

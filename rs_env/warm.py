@@ -1,5 +1,6 @@
-"""Compile ahead all that the package compiles, by using each part of it once; see `rs_env.engine.jit` for where the code is
-kept.
+"""Compile ahead all that the package compiles, by using each part of it once.
+
+`rs_env.engine.jit` tells where the code is kept.
 """
 
 from __future__ import annotations

@@ -384,8 +384,8 @@ def forcing(game: Game, plies: int, budget: list[int]) -> set[int]:
 
 @cache
 def endgames() -> list[tuple[Game, set[int], int]]:
-    """Late positions of random games without silent plays, who can force a win, and how many positions there are to
-    come."""
+    """Late positions of random games without silent plays, the seat that can force a win, and how many positions there
+    are to come."""
     rng = random.Random(9)
     found = []
     for seed in range(400):
@@ -481,7 +481,12 @@ def test_wrong_options_are_refused_with_what_is_allowed(text: str, said: str) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["pimc:worlds=1,horizon=0,noise=1", "expert:worlds=1,endgame=0", "ismcts:iterations=1,horizon=0", "heuristic:void=1e6"],
+    [
+        "pimc:worlds=1,horizon=0,noise=1",
+        "expert:worlds=1,endgame=0",
+        "ismcts:iterations=1,horizon=0",
+        "heuristic:void=1e6",
+    ],
 )
 def test_least_and_most_are_allowed(text: str) -> None:
     games = turns(Rules())

@@ -57,7 +57,7 @@ def make_agent(text: str) -> Agent:
 
 
 def as_agent(agent: str | Agent) -> Agent:
-    """The agent of that name, or the agent itself. Raises ValueError for what is neither, and for one that cheats."""
+    """The agent of that name, or the agent itself. Raises ValueError for anything else, and for a cheating agent."""
     made = make_agent(agent) if isinstance(agent, str) else agent
     check_is_agent(made)
     return made

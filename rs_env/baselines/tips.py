@@ -3,9 +3,9 @@
 A player is a vector of weights, one for each tip. It plays the legal action with the highest weighed sum, equals being
 drawn at random; with all weights zero it plays at random. `LADDER` names the players, `TIPS` the tips.
 
-The functions here are compiled and work on any record with the public fields, a view or a state of a search; what is
-not public is passed in: the hand, the legal actions, and the chances that others are void (`chances_of_view`,
-`chances_of_state`).
+The functions here are compiled and work on any record with the public fields, a view or a state of a search; the
+caller passes in what is not public: the hand, the legal actions, and the chances that others are void
+(`chances_of_view`, `chances_of_state`).
 """
 
 from __future__ import annotations
@@ -75,19 +75,19 @@ def weights_of(**tips: float) -> np.ndarray:
 
 
 # Tips for a lead. `broken`: chance that somebody cannot follow. A led card that another player must pick up has cost
-# its leader nothing but the lead, and no card of a completed trick comes back either: a lead is always safe for who
-# leads.
+# its leader nothing but the lead, and no card of a completed trick comes back either: a lead is always safe for its
+# leader.
 
 
 @njit(inline="always")
 def tip_void(broken: Real) -> Real:
-    """Lead what somebody lacks: the trick goes to another hand, which can win no more with so many cards."""
+    """Lead a suit that somebody lacks: the trick goes to another hand, which can win no more with so many cards."""
     return broken
 
 
 @njit(inline="always")
 def tip_long(hand: CardSet, suit: Suit) -> Real:
-    """Lead from a long suit: who keeps a card of every suit can follow whatever is led."""
+    """Lead from a long suit: a player who keeps a card of every suit can follow any lead."""
     return np.float64(popcount(hand & suit_set(suit)))
 
 
@@ -105,7 +105,7 @@ def tip_cheap(rank: Rank, broken: Real) -> Real:
 
 @njit(inline="always")
 def tip_high(rank: Rank) -> Real:
-    """Lead high: if everybody follows, the highest card leads again, and who leads need not pick up."""
+    """Lead high: if everybody follows, the highest card leads again, and the leader need not pick up."""
     return np.float64(rank)
 
 
@@ -117,7 +117,7 @@ def tip_single(hand: CardSet, suit: Suit) -> Real:
 
 @njit(inline="always")
 def tip_block(blocked: Real) -> Real:
-    """Lead what a player with one card left lacks: he would leave with it."""
+    """Lead a suit that a player with one card left lacks, who could otherwise leave with that card."""
     return blocked
 
 
@@ -132,7 +132,7 @@ def tip_duck(rank: Rank) -> Real:
 
 @njit(inline="always")
 def tip_last(p: Public, seat: Seat, card: Card) -> Real:
-    """The last to play wins the trick, and with it the lead, if he can."""
+    """Last to play, win the trick if you can, and with it the lead."""
     suit = suit_set(p.led)
     return 1.0 if p.pending == 1 << seat and card > highest(p.trick & suit) else 0.0
 
@@ -143,7 +143,7 @@ def tip_dump(rank: Rank, later: Real) -> Real:
     return rank * later
 
 
-# Tips for who cannot follow.
+# Tips for a player who cannot follow.
 
 
 @njit(inline="always")

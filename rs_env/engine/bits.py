@@ -120,8 +120,8 @@ def left_of(seat: Seat, num_players: Number) -> Seat:
 
 
 # Writing rows of bytes. A row is given by the address of its first entry, since Numba would count references to an
-# array in each of the many small functions that write to it. There is no bounds check: the caller must know that the row
-# is long enough.
+# array in each of the many small functions that write to it. There is no bounds check: the caller must know that the
+# row is long enough.
 
 
 @intrinsic

@@ -1,8 +1,8 @@
 """The rules, written once: deal, legal actions, step. What a deal is worth is in `rs_env.engine.scoring`.
 
-Every function here is scalar code on one record of `rs_env.engine.state`, compiled by Numba. Nothing allocates, nothing knows
-about Python objects, and all chance comes from the record itself. ``docs/rules.md`` is the text that this code follows,
-section by section.
+Every function here is scalar code on one record of `rs_env.engine.state`, compiled by Numba. Nothing allocates, nothing
+knows about Python objects, and all chance comes from the record itself. ``docs/rules.md`` is the text that this code
+follows, section by section.
 
 Words: a player is *in* until out for good; *pending* are the seats that have yet to play to the trick; a *leaver* has
 played the last card to a trick that is not yet complete.
@@ -80,7 +80,7 @@ def begin_episode(rules: CompiledRules, s: State, dealer: Seat) -> None:
 
 @njit(inline="always")
 def seat_of_learner(rules: CompiledRules, s: State) -> Seat:
-    """A seat drawn for whoever wants a random one, by the number of the running deal's deck alone."""
+    """The seat of a learner that wants a random one, drawn by the number of the running deal's deck alone."""
     return below(deal_stream(s.key, s.deal, LEARNER), rules.num_players)
 
 

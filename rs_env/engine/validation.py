@@ -1,9 +1,10 @@
 """Whether a state can be one of a game that goes on: checked before compiled code, which checks nothing, plays on from
 it.
 
-What is checked: every field is in range for the rule set; the cards are there exactly once; sizes, leavers and places
-agree with the hands; the trick agrees with who led, who has played and who is to act; known and excluded say what is
-true of the hands. A state that passes can be played on without harm; whether play from a deal leads to it is not asked.
+The checks: every field is in range for the rule set; the cards are there exactly once; sizes, leavers and places agree
+with the hands; the trick agrees with its leader, the seats that have played and the seat to act; known and excluded say
+the truth about the hands. A state that passes can be played on without harm. The checks do not ask whether play from a
+deal leads to it.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ FAULTS = (
     "legal actions: there are none",
 )
 (
-    _FINE, _STATUS, _STILL_IN, _CARDS, _HAND_SIZE, _KNOWN, _EXCLUDED, _SEATS, _PLAYED, _SUITS, _PENDING, _LEAVERS, _COUNTS,
-    _TOTALS, _DEAD_ORDER, _DECK, _LEGAL,
+    _FINE, _STATUS, _STILL_IN, _CARDS, _HAND_SIZE, _KNOWN, _EXCLUDED, _SEATS, _PLAYED, _SUITS, _PENDING, _LEAVERS,
+    _COUNTS, _TOTALS, _DEAD_ORDER, _DECK, _LEGAL,
 ) = range(len(FAULTS))  # fmt: skip
 
 

@@ -36,11 +36,11 @@ class RollingStoneEnv(gymnasium.Env):
     rules, num_players, further keywords: as in `rs_env.raw_env`.
     opponents: one agent for all other seats or one for each, clockwise from the learner; names for `make_agent` or
         agents. Their draws belong to this environment, see `rs_env.envs.opponents`.
-    learner_seat: 0..n-1, or None for a seat drawn anew for each deal. (Who deals is drawn by lot in any case.)
+    learner_seat: 0..n-1, or None for a seat drawn anew for each deal. (The dealer is drawn by lot in any case.)
     skip_forced: play the learner's turns with one legal action for it, so that only decisions remain.
     illegal_action: ``"penalise"`` ends the game with reward -1, ``"raise"`` raises `IllegalActionError` with nothing
         changed, ``"random"`` plays a random legal action instead. The first and the last say so in
-        ``info["illegal_action"]``. What is no action at all is always an `ActionTypeError`, with nothing changed.
+        ``info["illegal_action"]``. Anything but a whole number is always an `ActionTypeError`, with nothing changed.
     render_mode: None, ``"ansi"``, ``"human"`` or ``"rgb_array"``.
     observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1.
 
@@ -205,7 +205,8 @@ def check_learner(rules: Rules, learner_seat: int | None, illegal_action: Illega
         check_whole("learner_seat", learner_seat, 0, rules.num_players - 1)
     if illegal_action not in ILLEGAL_ACTION:
         raise ValueError(
-            f"illegal_action={illegal_action!r} is not allowed: it must be one of {', '.join(map(repr, ILLEGAL_ACTION))}"
+            f"illegal_action={illegal_action!r} is not allowed: it must be one of"
+            f" {', '.join(map(repr, ILLEGAL_ACTION))}"
         )
 
 

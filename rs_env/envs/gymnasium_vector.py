@@ -184,7 +184,8 @@ class RollingStoneVectorEnv(VectorEnv):
             return [first + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
             raise ValueError(
-                f"seed: {len(seed)} seeds are not allowed: there must be one, or one for each of the {self.num_envs} games"
+                f"seed: {len(seed)} seeds are not allowed: there must be one, or one for each of the {self.num_envs}"
+                " games"
             )
         return [None if one is None else check_seed(one) for one in seed]
 

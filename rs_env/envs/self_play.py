@@ -43,8 +43,8 @@ class Batch:
     action_mask: int8 (B, 53), its legal actions (packed environments: None, the mask is in the words).
     current_player: int8 (B,), the seat to act.
     rewards: float32 (B, n), of every seat, for the episode that ended in this step; else zeros.
-    terminated, truncated: bool (B,), whether an episode ended in this step by the rules or by the cap. The observation
-    is then the next episode's first (same-step autoreset).
+    terminated, truncated: bool (B,), whether an episode ended in this step by the rules or by the deal limit. The
+    observation is then the next episode's first (same-step autoreset).
     """
 
     observation: np.ndarray
@@ -65,8 +65,9 @@ class SelfPlayVectorEnv:
         from about a thousand games on.
     skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows
         decisions only. The first turn of an episode is always shown, so that one step never ends two.
-    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.engine.packing.unpack` gives the plain
-    form. observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with `packed`.
+    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.engine.packing.unpack` gives the
+    plain form. observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with
+    `packed`.
     num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
     All arrays of a batch are reused by the next step unless the caller passes `out`. `layout` says what stands where in
@@ -97,7 +98,8 @@ class SelfPlayVectorEnv:
         self.observation_dtype = check_observation_dtype(observation_dtype)
         if self.packed and self.observation_dtype != "int8":
             raise ValueError(
-                f"observation_dtype={observation_dtype!r} is not allowed with packed=True: packed observations are words"
+                f"observation_dtype={observation_dtype!r} is not allowed with packed=True: packed observations are"
+                " words"
             )
         self.layout = observation_spec(self.rules.num_players)
         self._high = self.layout.high.astype(np.float32)

@@ -305,7 +305,7 @@ class RollingStoneState(pyspiel.State):
     # Information
 
     def view(self, player: int) -> np.ndarray:
-        """What a player may know once the cards are dealt: an array of one record of dtype `rs_env.engine.view.VIEW`."""
+        """What a player may know once the cards are dealt: an array of one record of dtype `VIEW`."""
         views = empty_views(self.get_game().rules, 1)
         entry.view(self._at.states, 0, player, views)
         return views

@@ -1,11 +1,11 @@
-"""The search responder: a player that knows how those it meets play, though not their cards, and looks ahead.
+"""The search responder: a player that knows how its opponents play, though not their cards, and looks ahead.
 
-It improves on a *default* player: for every sampled world, a deal of the hidden cards that agrees with its view, it
-takes each legal action and plays the deal out, the frozen agent itself choosing for the other seats and the default
-player, now and then a random action, for its own, as in the rollout algorithm of G. Tesauro and G. R. Galperin
-("On-line Policy Improvement using Monte-Carlo Search", NIPS 1996). It knows how the agent plays but neither the cards
-nor the draws of those it meets: it asks copies of its own, with another seed. Worlds are sampled uniformly, not by how
-likely the agent's play so far makes them. What it wins is measured by `rs_env.arena.best_response`.
+It improves on a *default* player (G. Tesauro, G. R. Galperin, "On-line Policy Improvement using Monte-Carlo Search",
+NIPS 1996). In every sampled world (see `rs_env.baselines.search`) it takes each legal action and plays the deal out:
+the frozen agent itself chooses for the other seats, the default player for its own, with a random action now and then.
+It knows how the agent plays but neither the cards nor the draws of its opponents: it asks copies of its own, with
+another seed. It samples worlds uniformly, not by how likely the agent's play so far makes them.
+`rs_env.arena.best_response` measures how much it wins.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ _MOST = 1 << 20
 class SearchResponder:
     """An agent that searches for the best response to a frozen one; see the module.
 
-    agent: whom it meets on all other seats, by name or as an object. An object is copied, and ``reset`` must determine
-        all draws of the copy; what it remembers of earlier positions is not taken into account.
+    agent: the frozen agent on all other seats, by name or as an object. The responder plays with a
+        copy, whose ``reset`` must determine all its draws; it does not take into account what the agent remembers of
+        earlier positions.
     worlds: sampled hidden deals for each decision; all actions meet the same ones.
     horizon: most actions of a play-out, which `rs_env.baselines.search.utility` then scores; in a match it looks at
         the running deal only.
-    default: who plays its own seat in play-outs; None: the frozen agent.
+    default: the play-out policy of its own seat, an agent or its name; None: the frozen agent.
     noise: share of random actions there; without any, fixed strategies would go round in circles.
-    Raises ValueError, naming the argument, for what is not allowed.
+    Raises ValueError, naming the argument, the value and what is allowed.
     """
 
     def __init__(
