@@ -19,8 +19,8 @@ import numpy as np
 
 from rs_env.baselines.endgame import PLIES, forced_winner
 from rs_env.baselines.tips import NUM_CHANCES, at_random, chances_of_state, choose
-from rs_env.belief import draw, new_belief, prepare
 from rs_env.engine import play
+from rs_env.engine.belief import draw, new_belief, prepare
 from rs_env.engine.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, below, mix, unit
@@ -71,7 +71,7 @@ class Memory(NamedTuple):
     """The rules of the deal that is played, less the match: one record of dtype `RULES`."""
 
     beliefs: Array
-    """One record of dtype `rs_env.belief.BELIEF`."""
+    """One record of dtype `rs_env.engine.belief.BELIEF`."""
 
     states: States
     """Of dtype `STATE`: a world, the state after an action in it, and those of an endgame, one for each ply."""

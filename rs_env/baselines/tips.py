@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env.belief import unseen_cards
 from rs_env.cards import NUM_ACTIONS, NUM_RANKS, NUM_SUITS, PICKUP
+from rs_env.engine.belief import unseen_cards
 from rs_env.engine.bits import EMPTY, bit, highest, lowest, nth_member, popcount, suit_set, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, below, mix, unit

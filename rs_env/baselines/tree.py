@@ -15,8 +15,8 @@ import numpy as np
 
 from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, play_out, utility, without_search
 from rs_env.baselines.tips import at_random
-from rs_env.belief import draw
 from rs_env.engine import play
+from rs_env.engine.belief import draw
 from rs_env.engine.bits import EMPTY, bit
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix

@@ -19,9 +19,9 @@ from rs_env.agent import Agent, ask
 from rs_env.baselines import as_agent
 from rs_env.baselines.search import best_action, single_deal, utility
 from rs_env.baselines.tips import at_random
-from rs_env.belief import draw, new_belief, prepare
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry, play
+from rs_env.engine.belief import draw, new_belief, prepare
 from rs_env.engine.bits import EMPTY, lowest, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix, unit
