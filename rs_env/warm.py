@@ -91,6 +91,7 @@ def _baselines() -> None:
     from rs_env import Game, belief
     from rs_env.baselines import AGENTS, make_agent
     from rs_env.baselines.rule_based import RuleBasedAgent
+    from rs_env.encoding import draws, observations
 
     game = Game("rolling_stone")
     views = np.array([game.view(game.turn or 0)])
@@ -106,6 +107,8 @@ def _baselines() -> None:
     belief.count(views[0])
     belief.sample(views[0], 1, 0)
     belief.marginals(views[0])
+    observations(views)
+    draws(views, np.zeros(1, np.uint64))
 
 
 def _arena() -> None:
