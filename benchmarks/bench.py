@@ -211,7 +211,8 @@ def resident() -> int:
 
 def start_up() -> dict[str, float]:
     """Seconds to import, to the first game with nothing compiled, and in a later process."""
-    game = "import rs_env\nenv = rs_env.env()\nenv.reset(seed=0)\nfor a in env.agent_iter():\n o, _, t, u, _ = env.last()\n"
+    game = "import rs_env\nenv = rs_env.env()\nenv.reset(seed=0)\n"
+    game += "for a in env.agent_iter():\n o, _, t, u, _ = env.last()\n"
     game += " env.step(None if t or u else env.action_space(a).sample(o['action_mask']))"
     codes = {"import": "import rs_env", "first game, nothing compiled": game, "first game, later process": game}
     seconds = {}

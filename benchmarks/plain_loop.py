@@ -12,9 +12,10 @@ from numba import int64, njit, uint64
 SEATS = 6
 STATE = np.dtype(
     [
-        ("rng", np.uint64), ("hand", np.uint64, (SEATS,)), ("known", np.uint64, (SEATS,)), ("dead", np.uint64), ("trick_set", np.uint64),
-        ("trick", np.int8, (SEATS,)), ("void", np.uint8, (SEATS,)), ("turn", np.int8), ("leader", np.int8), ("length", np.int8),
-        ("led", np.int8), ("winner", np.int8), ("steps", np.int32), ("tricks", np.int32),
+        ("rng", np.uint64), ("hand", np.uint64, (SEATS,)), ("known", np.uint64, (SEATS,)), ("dead", np.uint64),
+        ("trick_set", np.uint64), ("trick", np.int8, (SEATS,)), ("void", np.uint8, (SEATS,)), ("turn", np.int8),
+        ("leader", np.int8), ("length", np.int8), ("led", np.int8), ("winner", np.int8), ("steps", np.int32),
+        ("tricks", np.int32),
     ],
     align=True,
 )  # fmt: skip

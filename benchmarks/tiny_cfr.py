@@ -29,7 +29,8 @@ def rules_with(max_actions: int, num_players: int = 2) -> Rules:
 
 def size(tree: GameTree) -> str:
     """How large a tree is."""
-    return f"{tree.rules.num_players} players, max_actions={tree.rules.max_actions}: {tree.num_nodes:,} histories, {tree.num_sets:,} sets"
+    rules, size = tree.rules, f"{tree.num_nodes:,} histories, {tree.num_sets:,} sets"
+    return f"{rules.num_players} players, max_actions={rules.max_actions}: {size}"
 
 
 def agent_rows(names: Iterable[str], trees: list[GameTree], seeds: int, patience: float) -> Iterable[str]:
@@ -87,7 +88,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, nargs="+", default=[1, 2, 5, 10, 20, 50], help="of CFR+, increasing")
     parser.add_argument("--no-cfr", action="store_true", help="only the table of agents")
     options = parser.parse_args()
-    trees = [GameTree(rules_with(12, num_players=3)), *(GameTree(rules_with(cap)) for cap in (24, 500))]
+    trees = [GameTree(rules_with(12, num_players=3)), *(GameTree(rules_with(limit)) for limit in (24, 500))]
     for tree in trees:
         print(size(tree))
     print()

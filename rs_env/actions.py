@@ -1,7 +1,7 @@
 """What counts as an action: whole numbers of any library, and the errors for all else.
 
-An action that the rules do not allow is a move, though a wrong one: environments may punish it. What is no action at
-all, a float or a word, is a mistake of the program that calls, and is refused with nothing changed.
+An action that the rules do not allow is a move, though a wrong one: environments may punish it. A float or a word is no
+action at all: the calling program has made a mistake, and gets an error with nothing changed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from rs_env.cards import NUM_ACTIONS
 
 
 class IllegalActionError(ValueError):
-    """An action that the rules do not allow now. Nothing was changed."""
+    """An action that the rules do not allow now. Nothing has changed."""
 
 
 class ActionTypeError(IllegalActionError, TypeError):
-    """Something that is no action at all, such as a float or None. Nothing was changed."""
+    """Something that is no action at all, such as a float or None. Nothing has changed."""
 
 
 def action_number(action: Any) -> int:
@@ -66,7 +66,8 @@ def action_numbers(actions: Any, count: int) -> np.ndarray:
         ) from None
     if numbers.shape != (count,):
         raise ValueError(
-            f"actions: shape {numbers.shape} of {numbers.dtype} is not allowed: they must be integers of shape ({count},)"
+            f"actions: shape {numbers.shape} of {numbers.dtype} is not allowed: they must be integers of shape"
+            f" ({count},)"
         )
     if numbers.dtype.kind not in "iu":
         raise ActionTypeError(

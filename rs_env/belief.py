@@ -2,20 +2,7 @@
 
 The unseen cards lie in the seats' unknown places (hand size less known cards), and a seat's unknown cards have nothing
 of its excluded suits. With no model of how people play, all such deals are equally likely (``docs/rules.md``, what
-everybody knows).
-
-Method. Suits that the same seats exclude are alike and form one *class*. Seats that exclude something unseen are
-*restricted*; the others take what those leave, in equally many ways whatever it is. Let W_j(r) be the number of ways to
-deal to the restricted seats j, j + 1, ... out of r[c] remaining cards of each class c, u_j being the unknown cards of
-seat j. Then
-
-    W_j(r) = sum over k with |k| = u_j, k[c] = 0 where excluded, of  W_{j+1}(r - k) * product over c of binomial(r[c],
-    k[c])
-
-and 1 after the last. A sample draws k for one restricted seat after the other in proportion to the terms of this sum,
-then the cards of each class without regard to which, then shuffles the rest to the other seats. Weights are float64,
-exact up to 2**53 and rounded above, so a sample is uniform up to relative errors of about 1e-14; `count` is a whole
-number without error.
+everybody knows). `rs_env.engine.belief` tells the method. `count` is a whole number without error.
 """
 
 from __future__ import annotations
@@ -26,321 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, members
+from rs_env.cards import NUM_CARDS, members
 from rs_env.checks import check_seed, check_whole
-from rs_env.engine.bits import EMPTY, bit, lowest, nth_member, popcount, suit_set
-from rs_env.engine.jit import njit
-from rs_env.engine.rng import advance, below, game_key, unit
-from rs_env.engine.state import NO_CARD, STATE
-from rs_env.engine.view import VIEW, copy_public
+from rs_env.engine.belief import SLOTS, draw_all, expect, new_belief, prepare_first
+from rs_env.engine.rng import game_key
+from rs_env.engine.state import STATE
+from rs_env.engine.view import VIEW
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
-
-_SLOTS = NUM_SUITS  # there are at most as many classes as suits
-_LAST = _SLOTS - 1  # the largest class; what remains of it follows from the rest, so tables leave it out
-_TABLE = 14**3  # three classes of up to 13 cards beside the largest, or two of up to 13, or one of up to 26
-_SPLITS = 14**2  # a restricted seat takes of at most three classes, and the last number follows
-
-# All that is derived from a view before sampling. One record serves any number of views, one after the other.
-BELIEF = np.dtype(
-    [
-        ("cards", np.uint64, (_SLOTS,)),  # of each class, unseen
-        ("sizes", np.int64, (_SLOTS,)),  # how many they are
-        ("remaining", np.uint64, (_SLOTS,)),  # scratch of `draw`: cards not yet dealt
-        ("seats", np.int64, (MAX_PLAYERS,)),  # with unknown cards, the restricted ones first
-        ("unknown", np.int64, (MAX_PLAYERS,)),  # number of unknown cards, by seat
-        ("num_restricted", np.int64),
-        ("num_seats", np.int64),
-        ("num_splits", np.int64, (MAX_PLAYERS,)),
-        ("splits", np.int64, (MAX_PLAYERS, _SPLITS, _SLOTS)),  # the k of each restricted seat
-        ("ways", np.float64, (MAX_PLAYERS, _TABLE)),  # W
-    ],
-    align=True,
-)
-
-_BINOMIAL = np.array([[float(math.comb(n, k)) for k in range(NUM_CARDS + 1)] for n in range(NUM_CARDS + 1)])
-
-
-def new_belief() -> np.ndarray:
-    """Memory for `prepare`: an array of one `BELIEF` record."""
-    return np.zeros(1, BELIEF)
-
-
-# Compiled part
-
-
-@njit(inline="always")
-def unseen_cards(rules, p):
-    """Cards that nobody has seen but who holds them: not dead, not in the trick, not known. p: a view or a state."""
-    seen = p.dead | p.trick
-    for seat in range(rules.num_players):
-        seen |= p.known[seat]
-    return rules.deck & ~seen
-
-
-@njit(cache=True, nogil=True)
-def prepare(view, b):
-    """Derive everything from a view; returns the number of ways to deal to the restricted seats, 0 if nothing agrees
-    with the view.
-    """
-    rules = view.rules
-    unseen = unseen_cards(rules, view) & ~view.hand
-    _find_classes(rules, view, unseen, b)
-    places = 0
-    b.num_restricted = 0
-    b.num_seats = 0
-    for free in range(2):
-        for seat in range(rules.num_players):
-            if free == 0:
-                unknown = np.int64(view.hand_size[seat]) - popcount(view.known[seat])
-                if unknown < 0:
-                    return 0.0
-                b.unknown[seat] = 0 if seat == view.seat else unknown
-                places += b.unknown[seat]
-            if b.unknown[seat] > 0 and _is_free(view, unseen, seat) == (free == 1):
-                b.seats[b.num_seats] = seat
-                b.num_seats += 1
-                b.num_restricted += 1 - free
-    if places != popcount(unseen):
-        return 0.0
-    for j in range(b.num_restricted):
-        _list_splits(view, b, j)
-    total = np.int64(places)
-    for j in range(b.num_restricted):
-        total -= b.unknown[b.seats[j]]
-    for j in range(b.num_restricted - 1, 0, -1):
-        total += b.unknown[b.seats[j]]
-        _fill_ways(b, j, total)
-    r0, r1, r2, r3 = b.sizes[0], b.sizes[1], b.sizes[2], b.sizes[3]
-    if b.num_restricted == 0:
-        return 1.0
-    b.ways[0, _index(b, r0, r1, r2)] = _sum_of_splits(b, 0, r0, r1, r2, r3)
-    return b.ways[0, _index(b, r0, r1, r2)]
-
-
-@njit(inline="always")
-def _is_free(view, unseen, seat):
-    """Whether the seat excludes no suit of which cards are unseen."""
-    barred = EMPTY
-    for suit in range(NUM_SUITS):
-        if view.excluded[seat] >> suit & 1:
-            barred |= suit_set(suit)
-    return unseen & barred == EMPTY
-
-
-@njit
-def _find_classes(rules, view, unseen, b):
-    """Put the suits into classes by who excludes them, the largest class into the last slot."""
-    marks = np.uint64(0)  # a byte for each slot: the seats that exclude its suits
-    used = 0
-    for slot in range(_SLOTS):
-        b.cards[slot] = EMPTY
-    for suit in range(NUM_SUITS):
-        cards = unseen & suit_set(suit)
-        if cards == EMPTY:
-            continue
-        excluding = EMPTY
-        for seat in range(rules.num_players):
-            if seat != view.seat and view.excluded[seat] >> suit & 1:
-                excluding |= bit(seat)
-        slot = 0
-        while slot < used and (marks >> np.uint64(8 * slot)) & np.uint64(0xFF) != excluding:
-            slot += 1
-        if slot == used:
-            marks |= excluding << np.uint64(8 * slot)
-            used += 1
-        b.cards[slot] |= cards
-    largest = 0
-    for slot in range(1, _SLOTS):
-        if popcount(b.cards[slot]) > popcount(b.cards[largest]):
-            largest = slot
-    b.cards[largest], b.cards[_LAST] = b.cards[_LAST], b.cards[largest]
-    for slot in range(_SLOTS):
-        b.sizes[slot] = popcount(b.cards[slot])
-
-
-@njit(inline="always")
-def _allowed(view, b, seat, slot):
-    """Number of cards of a class that the seat might hold."""
-    if b.sizes[slot] == 0:
-        return 0
-    suit = lowest(b.cards[slot]) // NUM_RANKS
-    return 0 if view.excluded[seat] >> suit & 1 else b.sizes[slot]
-
-
-@njit
-def _list_splits(view, b, j):
-    """All ways k to split the unknown cards of restricted seat j among the classes."""
-    seat = b.seats[j]
-    u = b.unknown[seat]
-    count = 0
-    last = _allowed(view, b, seat, 3)
-    for k0 in range(min(u, _allowed(view, b, seat, 0)) + 1):
-        for k1 in range(min(u - k0, _allowed(view, b, seat, 1)) + 1):
-            for k2 in range(min(u - k0 - k1, _allowed(view, b, seat, 2)) + 1):
-                k3 = u - k0 - k1 - k2
-                if k3 <= last:
-                    split = b.splits[j, count]
-                    split[0], split[1], split[2], split[3] = k0, k1, k2, k3
-                    count += 1
-    b.num_splits[j] = count
-
-
-@njit(inline="always")
-def _index(b, r0, r1, r2):
-    """Place of W(r) in a table."""
-    return (r0 * (b.sizes[1] + 1) + r1) * (b.sizes[2] + 1) + r2
-
-
-@njit(inline="always")
-def _term(b, j, i, r0, r1, r2, r3):
-    """The term of W_j(r) that belongs to split i."""
-    k0, k1, k2, k3 = b.splits[j, i, 0], b.splits[j, i, 1], b.splits[j, i, 2], b.splits[j, i, 3]
-    if k0 > r0 or k1 > r1 or k2 > r2 or k3 > r3:
-        return 0.0
-    ways = _BINOMIAL[r0, k0] * _BINOMIAL[r1, k1] * _BINOMIAL[r2, k2] * _BINOMIAL[r3, k3]
-    return ways * b.ways[j + 1, _index(b, r0 - k0, r1 - k1, r2 - k2)] if j + 1 < b.num_restricted else ways
-
-
-@njit(inline="always")
-def _sum_of_splits(b, j, r0, r1, r2, r3):
-    total = 0.0
-    for i in range(b.num_splits[j]):
-        total += _term(b, j, i, r0, r1, r2, r3)
-    return total
-
-
-@njit
-def _fill_ways(b, j, total):
-    """Write W_j(r) for every r with `total` cards in all."""
-    for r0 in range(b.sizes[0] + 1):
-        for r1 in range(b.sizes[1] + 1):
-            for r2 in range(b.sizes[2] + 1):
-                r3 = total - r0 - r1 - r2
-                ways = _sum_of_splits(b, j, r0, r1, r2, r3) if 0 <= r3 <= b.sizes[3] else 0.0
-                b.ways[j, _index(b, r0, r1, r2)] = ways
-
-
-@njit(inline="always")
-def take_some(cards, count, stream):
-    """A uniformly random subset of so many cards, and the stream after it."""
-    taken = EMPTY
-    left = popcount(cards)
-    if count == left:
-        return cards, stream
-    for _ in range(count):
-        stream = advance(stream)
-        card = bit(nth_member(cards, below(stream, left)))
-        taken |= card
-        cards ^= card
-        left -= 1
-    return taken, stream
-
-
-@njit(cache=True, nogil=True)
-def draw(view, b, stream, s):
-    """Write a uniformly random state that agrees with the view, after `prepare`; returns the stream after it.
-
-    The deck is unknown; decks and noticed silent plays to come are drawn from `stream` as well.
-    """
-    copy_public(view, s)
-    for seat in range(MAX_PLAYERS):
-        s.hand[seat] = view.known[seat]
-    s.hand[view.seat] = view.hand
-    for slot in range(_SLOTS):
-        b.remaining[slot] = b.cards[slot]
-    for j in range(b.num_restricted):
-        stream = _deal_restricted(b, j, stream, s)
-    pool = b.remaining[0] | b.remaining[1] | b.remaining[2] | b.remaining[3]
-    for j in range(b.num_restricted, b.num_seats):
-        seat = b.seats[j]
-        taken, stream = take_some(pool, b.unknown[seat], stream)
-        pool ^= taken
-        s.hand[seat] |= taken
-    stream = advance(stream)
-    s.key = game_key(stream, np.uint64(0))
-    s.chance = game_key(stream, np.uint64(1))
-    s.deal = 0
-    for i in range(NUM_CARDS):
-        s.deck[i] = NO_CARD
-    return stream
-
-
-@njit(inline="always")
-def _deal_restricted(b, j, stream, s):
-    """Draw the split of restricted seat j, then its cards."""
-    r0, r1, r2, r3 = (
-        popcount(b.remaining[0]),
-        popcount(b.remaining[1]),
-        popcount(b.remaining[2]),
-        popcount(b.remaining[3]),
-    )
-    stream = advance(stream)
-    mark = unit(stream) * b.ways[j, _index(b, r0, r1, r2)]
-    chosen = 0
-    for i in range(b.num_splits[j]):
-        term = _term(b, j, i, r0, r1, r2, r3)
-        if term > 0.0:  # rounding can leave a mark beyond the last term, so the last possible split stands
-            chosen = i
-            mark -= term
-            if mark < 0.0:
-                break
-    seat = b.seats[j]
-    for slot in range(_SLOTS):
-        if b.splits[j, chosen, slot] > 0:
-            taken, stream = take_some(b.remaining[slot], b.splits[j, chosen, slot], stream)
-            b.remaining[slot] ^= taken
-            s.hand[seat] |= taken
-    return stream
-
-
-@njit(cache=True, nogil=True)
-def _draw_all(views, beliefs, stream, states):
-    for i in range(states.shape[0]):
-        stream = draw(views[0], beliefs[0], stream, states[i])
-
-
-@njit(cache=True, nogil=True)
-def _prepare(views, beliefs):
-    return prepare(views[0], beliefs[0])
-
-
-@njit(cache=True, nogil=True)
-def _expect(beliefs, expected):
-    """Write the expected number of cards of each class that each seat's unknown places hold, to float64 (8, 4)."""
-    b = beliefs[0]
-    weight = np.zeros((MAX_PLAYERS + 1, _TABLE))  # of all deals to the seats before j that leave r
-    weight[0, _index(b, b.sizes[0], b.sizes[1], b.sizes[2])] = 1.0
-    total = popcount(b.cards[0] | b.cards[1] | b.cards[2] | b.cards[3])
-    for j in range(b.num_restricted):
-        seat = b.seats[j]
-        for r0 in range(b.sizes[0] + 1):
-            for r1 in range(b.sizes[1] + 1):
-                for r2 in range(b.sizes[2] + 1):
-                    r3 = total - r0 - r1 - r2
-                    here = weight[j, _index(b, r0, r1, r2)]
-                    if here == 0.0:
-                        continue
-                    for i in range(b.num_splits[j]):
-                        term = _term(b, j, i, r0, r1, r2, r3)
-                        if term > 0.0:
-                            k = b.splits[j, i]
-                            place = _index(b, r0 - k[0], r1 - k[1], r2 - k[2])
-                            after = b.ways[j + 1, place] if j + 1 < b.num_restricted else 1.0
-                            weight[j + 1, place] += here * (term / after)
-                            for slot in range(_SLOTS):
-                                expected[seat, slot] += (
-                                    here * term * k[slot] / b.ways[0, _index(b, b.sizes[0], b.sizes[1], b.sizes[2])]
-                                )
-        total -= b.unknown[seat]
-    for slot in range(_SLOTS):
-        left = np.float64(b.sizes[slot])
-        for j in range(b.num_restricted):
-            left -= expected[b.seats[j], slot]
-        for j in range(b.num_restricted, b.num_seats):
-            expected[b.seats[j], slot] = left * b.unknown[b.seats[j]] / total
-
-
-# Python part
 
 
 def _one_view(view: Any) -> np.ndarray:
@@ -348,7 +27,8 @@ def _one_view(view: Any) -> np.ndarray:
     views = np.atleast_1d(np.asarray(view))
     if views.dtype != VIEW or views.shape != (1,):
         raise ValueError(
-            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype rs_env.engine.view.VIEW"
+            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype"
+            " rs_env.engine.view.VIEW"
         )
     players, seat = int(views["rules"]["num_players"][0]), int(views["seat"][0])
     if not (MIN_PLAYERS <= players <= MAX_PLAYERS and seat < players):
@@ -358,15 +38,16 @@ def _one_view(view: Any) -> np.ndarray:
 
 def _believe(view: Any) -> tuple[np.ndarray, np.ndarray]:
     views, beliefs = _one_view(view), new_belief()
-    if not _prepare(views, beliefs) > 0.0:
+    if not prepare_first(views, beliefs) > 0.0:
         raise ValueError("view: no deal of the hidden cards agrees with it")
     return views, beliefs
 
 
 def count(view: Any) -> int:
-    """The exact number of deals of the hidden cards that agree with a view (one record of dtype `rs_env.engine.view.VIEW`).
+    """The exact number of deals of the hidden cards that agree with a view.
 
-    Raises ValueError for what is no view, or for a view that no deal agrees with.
+    view: one record of dtype `rs_env.engine.view.VIEW`.
+    Raises ValueError for anything but a view, and for a view that no deal agrees with.
     """
     b = _believe(view)[1][0]
     unknown = [int(b["unknown"][seat]) for seat in b["seats"][: b["num_seats"]]]
@@ -384,7 +65,7 @@ def count(view: Any) -> int:
 
 
 def sample(view: Any, k: int, rng: np.random.Generator | int | None = None) -> np.ndarray:
-    """`k` states (dtype `rs_env.engine.state.STATE`), drawn uniformly from those that agree with a view, with replacement.
+    """`k` states of dtype `STATE`, drawn uniformly from those that agree with a view, with replacement.
 
     rng: a NumPy generator, a seed, or None for a random one. The states can be played on with the engine or put into a
     `SelfPlayVectorEnv` by ``restore`` (while the game goes on); their ``deck`` is unknown (-1), later decks and chance
@@ -394,7 +75,7 @@ def sample(view: Any, k: int, rng: np.random.Generator | int | None = None) -> n
     views, beliefs = _believe(view)
     seed = int(rng.integers(1 << 63)) if isinstance(rng, np.random.Generator) else check_seed(rng)
     states = np.zeros(k, STATE)
-    _draw_all(views, beliefs, np.uint64(game_key(np.uint64(seed), np.uint64(0))), states)
+    draw_all(views, beliefs, np.uint64(game_key(np.uint64(seed), np.uint64(0))), states)
     return states
 
 
@@ -405,11 +86,11 @@ def marginals(view: Any) -> np.ndarray:
     """
     views, beliefs = _believe(view)
     v, b = views[0], beliefs[0]
-    expected = np.zeros((MAX_PLAYERS, _SLOTS))
-    _expect(beliefs, expected)
+    expected = np.zeros((MAX_PLAYERS, SLOTS))
+    expect(beliefs, expected)
     result = np.zeros((int(v["rules"]["num_players"]), NUM_CARDS))
     for seat in range(len(result)):
-        for slot in range(_SLOTS):
+        for slot in range(SLOTS):
             cards = members(b["cards"][slot])
             if cards:
                 result[seat, cards] = expected[seat, slot] / len(cards)

@@ -10,6 +10,7 @@ A *set of cards* is a 64-bit integer with bit ``card`` set for each member; a *s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, get_args
 
 NUM_SUITS = 4
 NUM_RANKS = 13
@@ -19,7 +20,8 @@ NUM_ACTIONS = NUM_CARDS + 1
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"
-SUIT_NAMES = ("clubs", "diamonds", "hearts", "spades")
+SuitName = Literal["clubs", "diamonds", "hearts", "spades"]
+SUIT_NAMES: tuple[SuitName, ...] = get_args(SuitName)
 
 _IDS = {rank + suit: NUM_RANKS * s + r for s, suit in enumerate(SUITS) for r, rank in enumerate(RANKS)}
 _TEXTS = (*_IDS, "pickup")

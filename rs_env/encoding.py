@@ -25,7 +25,8 @@ def observations(views: Any, observation_dtype: str = "int8") -> tuple[np.ndarra
     players = np.unique(views["rules"]["num_players"])
     if len(players) != 1:
         raise ValueError(
-            f"views: {len(players)} numbers of players are not allowed: all views must be of one, for their size depends on it"
+            f"views: {len(players)} numbers of players are not allowed: all views must be of one, for their size"
+            " depends on it"
         )
     layout = observation_spec(int(players[0]))
     rows, masks = np.empty((len(views), layout.size), np.int8), np.empty((len(views), NUM_ACTIONS), np.int8)

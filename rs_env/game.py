@@ -36,10 +36,10 @@ class Game:
     index, first_deal: start as game `index` of a batch with this seed, at its deck number `first_deal`.
     num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
-    ``observation`` (int8, see `rs_env.engine.observation`) and ``action_mask`` (int8, 53) are those of the seat to act while
-    the game goes on; both are overwritten by the next action. Other attributes and properties give cards and actions as
-    sorted lists of ids and suits as ints 0..3; seats are 0..n-1. Raises ValueError naming the argument, the value and
-    what is allowed, and TypeError for an unknown keyword.
+    ``observation`` (int8, see `rs_env.engine.observation`) and ``action_mask`` (int8, 53) are those of the seat to act
+    while the game goes on; both are overwritten by the next action. Other attributes and properties give cards and
+    actions as sorted lists of ids and suits as ints 0..3; seats are 0..n-1. Raises ValueError naming the argument, the
+    value and what is allowed, and TypeError for an unknown keyword.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class Game:
 
     @classmethod
     def of_state(cls, rules: Rules, state: np.void) -> Game:
-        """A game at a copy of this state (a record of dtype `rs_env.engine.state.STATE`), to look at it; what was played
-        before is unknown.
+        """A game at a copy of this state (a record of dtype `rs_env.engine.state.STATE`), to look at it; what was
+        played before is unknown.
         """
         game = cls(rules)
         game._hold(np.array([state], STATE))
@@ -110,7 +110,7 @@ class Game:
         """Take an action, an id or text such as ``"7c"`` or ``"pickup"``, for the seat to act.
 
         Raises IllegalActionError, with nothing changed, where the rules do not allow it, and ActionTypeError, which is
-        one and a TypeError too, for what is neither a whole number nor text.
+        one and a TypeError too, for anything but a whole number or text.
         """
         action_id = action if type(action) is int and 0 <= action < NUM_ACTIONS else self._action_id(action)
         turn = self._turn.item()
@@ -194,7 +194,7 @@ class Game:
 
     @property
     def leader(self) -> int:
-        """Who leads or has led the trick."""
+        """The seat that leads or has led the trick."""
         return int(self.states["leader"][0])
 
     @property
@@ -283,8 +283,8 @@ class Game:
         entry.observe(self._compiled, self.states, 0, seat, observation, mask)
 
     def global_state_into(self, vector: np.ndarray) -> None:
-        """Write the global state of `rs_env.engine.observation.StateSpec` to an int8 array. Raises ValueError for one that
-        does not fit.
+        """Write the global state of `rs_env.engine.observation.StateSpec` to an int8 array. Raises ValueError for one
+        that does not fit.
         """
         check_buffer("vector", vector, state_spec(self.num_players).size)
         entry.global_state(self._compiled, self.states, 0, vector)
@@ -352,7 +352,8 @@ def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.nda
         return []
     if not isinstance(deck, Iterable):
         raise ValueError(
-            f"deck={deck!r} is not allowed: it must be cards in dealing order, ids or text, or in a match a list of decks"
+            f"deck={deck!r} is not allowed: it must be cards in dealing order, ids or text, or in a match a list of"
+            " decks"
         )
     entries: list[Any] = deck.split() if isinstance(deck, str) else list(deck)
     several = bool(entries) and all(isinstance(entry, Iterable) and not _is_card(entry) for entry in entries)
@@ -373,19 +374,18 @@ def _check_deck(rules: Rules, deck: Deck) -> list[int]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"deck: {error}; given was {deck!r}") from None
     if sorted(cards) != list(rules.deck):
-        missing, surplus = (
-            cards_text(sorted(set(rules.deck) - set(cards))),
-            cards_text(sorted(set(cards) - set(rules.deck))),
-        )
+        missing = cards_text(sorted(set(rules.deck) - set(cards)))
+        surplus = cards_text(sorted(set(cards) - set(rules.deck)))
         raise ValueError(
-            f"deck={cards_text(cards)!r} is not allowed: it must be the {len(rules.deck)} cards of the rule set, each once"
+            f"deck={cards_text(cards)!r} is not allowed: it must be the {len(rules.deck)} cards of the rule set, each"
+            " once"
             f" (missing: {missing or 'none'}; not in the rule set: {surplus or 'none'}; {len(cards)} given)"
         )
     return cards
 
 
 def check_dealer(rules: Rules, dealer: int | None) -> int:
-    """The dealer's seat, NOBODY for None. Raises ValueError for what is no seat."""
+    """The dealer's seat, NOBODY for None. Raises ValueError for anything but a seat."""
     if dealer is None:
         return NOBODY
     return check_whole("dealer", dealer, 0, rules.num_players - 1)

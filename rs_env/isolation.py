@@ -71,7 +71,7 @@ class Isolated:
         self._call(0, "reset", seed)
 
     def act(self, views: np.ndarray) -> np.ndarray:
-        """One action for each view, unchecked; whoever asks checks it."""
+        """One action for each view, unchecked; the caller checks it."""
         return self._call(len(views), "act", views)
 
     def _act_with_seeds(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
@@ -157,7 +157,7 @@ def _set_time(connection: socket.socket, until: float | None) -> None:
 
 def _work(connection: socket.socket, made: Any) -> None:
     """The other process: make the agent, then answer until the socket is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     try:
         makes = isinstance(made, type) or (callable(made) and not hasattr(made, "act"))
         agent = as_agent(made() if makes else made)

@@ -52,7 +52,8 @@ def replay(record: dict[str, Any] | str) -> Game:
     rules = Rules.from_dict(record["rules"])
     if not 1 <= len(record["decks"]) <= (1 if rules.target is None else len(record["actions"])):
         raise ValueError(
-            f"decks: {len(record['decks'])} do not go with {len(record['actions'])} deals of actions: there must be one for each"
+            f"decks: {len(record['decks'])} do not go with {len(record['actions'])} deals of actions: there must be"
+            " one for each"
         )
     for key in ("seed", "dealer"):
         if record[key] is None:

@@ -15,43 +15,53 @@ Rule pages differ and leave gaps. Each decision taken here is an option, and the
   because the pages' "7 each" would take 56 cards. Two and three players follow the same formula, for research on small
   games.
 - ``going_out="completed_trick"``: a last card counts only when its trick is completed; of several leavers of one trick
-  the earlier has the better place. ``"immediate"``: who plays the last card is out at once and the card may still be
+  the earlier has the better place. ``"immediate"``: a player is out at once with the last card, which may still be
   picked up.
 - ``broken_exit="leaver"``: when a trick with a last card in it is picked up, its leaver takes the trick and is back in
   the game. Of several, each takes back the own last card and the first also takes the rest; otherwise somebody would
   sit with no cards, neither in nor out. ``"void"``: the rest goes to the void player. In both the void player leads
   next.
-- Trump: taken literally no trump could ever be played to another suit, since the void must pick up. So a void player
-  may ruff instead (``trump_play="ruff"``), or only who could follow may trump (``"anytime"``).
-- Silent rule: the pages say only that the table must notice. Here a silent play is noticed with a fixed probability,
-  and costs the trick and as many dead cards as the trick has cards.
-- A deal may go on for ever (D. Parlett, *The Penguin Book of Card Games*), so ``max_actions`` truncates it; nobody wins
-  a truncated deal who was not out before.
+- Trump: taken literally, the rules never let a trump be played to another suit, since a void player must pick up. So a
+  void player may ruff instead (``trump_play="ruff"``), or only players who can follow may trump (``"anytime"``).
+- Silent rule: the pages say only that the table must notice. Here the table notices a silent play with a fixed
+  probability, and it costs the trick and as many dead cards as the trick has cards.
+- A deal may go on for ever (D. Parlett, *The Penguin Book of Card Games*), so the deal limit ``max_actions`` truncates
+  it. Only a player who was out before has won a truncated deal.
 
 The complete specification is in ``docs/rules.md``.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from rs_env.cards import NUM_RANKS, NUM_SUITS, SUIT_NAMES, rank_of, suit_of
+from rs_env.cards import NUM_RANKS, NUM_SUITS, SUIT_NAMES, SuitName, rank_of, suit_of
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 8
 
-GOING_OUT = ("completed_trick", "immediate")
-BROKEN_EXIT = ("leaver", "void")
-LEAD_AFTER_PICKUP = ("any", "other_suit")
-TRUMP = ("none", *SUIT_NAMES, "last_dealt")
-TRUMP_PLAY = ("ruff", "anytime")
-SCORING = ("win", "places", "cards", "face", "parlett")
+GoingOut = Literal["completed_trick", "immediate"]
+BrokenExit = Literal["leaver", "void"]
+LeadAfterPickup = Literal["any", "other_suit"]
+Trump = Literal["none", SuitName, "last_dealt"]
+TrumpPlay = Literal["ruff", "anytime"]
+Scoring = Literal["win", "places", "cards", "face", "parlett"]
+
+GOING_OUT: tuple[GoingOut, ...] = get_args(GoingOut)
+BROKEN_EXIT: tuple[BrokenExit, ...] = get_args(BrokenExit)
+LEAD_AFTER_PICKUP: tuple[LeadAfterPickup, ...] = get_args(LeadAfterPickup)
+TRUMP: tuple[Trump, ...] = get_args(Trump)
+TRUMP_PLAY: tuple[TrumpPlay, ...] = get_args(TrumpPlay)
+SCORING: tuple[Scoring, ...] = get_args(Scoring)
 
 _DEFAULT_RANKS = {2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 13, 8: 12}
 _ACTIONS_PER_PLAYER = 250
@@ -60,26 +70,55 @@ _MAX_COUNT = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """A validated, immutable, hashable rule set. Every argument is optional; the default is four-player Rolling Stone.
+    """A validated, immutable, hashable rule set; the defaults are four-player Rolling Stone.
 
-    Raises ValueError, naming the field, the value and what is allowed.
+    Raises ValueError, naming the option, the value and what is allowed.
     """
 
-    num_players: int = 4  # players, 2 to 8
-    suits: int = NUM_SUITS  # the first k suits of clubs, diamonds, hearts, spades
-    ranks: int | None = None  # the k highest ranks of each suit; None: as the number of players asks
-    hand_size: int | None = None  # cards for each player, the lowest cards leave the deck; None: all are dealt
-    going_out: str = "completed_trick"  # completed_trick or immediate
-    broken_exit: str = "leaver"  # who takes a broken trick that has leavers: leaver or void
-    play_on: bool = False  # go on for places after the first player is out
-    lead_after_pickup: str = "any"  # any or other_suit (than that of the broken trick)
-    trump: str = "none"  # none, clubs, diamonds, hearts, spades or last_dealt
-    trump_play: str = "ruff"  # ruff (void players may trump) or anytime (who could follow may trump)
-    silent_catch: float | None = None  # probability that a silent play is noticed; None: there are none
-    scoring: str = "win"  # win, places, cards, face or parlett
-    target: float | None = None  # play a match until a total is at or above it; None: one deal
-    max_actions: int | None = None  # actions after which a deal is truncated; None: 250 for each player
-    max_deals: int = 100  # deals after which a match without a winner is truncated
+    num_players: int = 4
+    """Number of players, 2 to 8."""
+
+    suits: int = NUM_SUITS
+    """Play with the first so many suits of clubs, diamonds, hearts and spades, 1 to 4."""
+
+    ranks: int | None = None
+    """Play with the so many highest ranks of each suit, 1 to 13; None: as the number of players asks."""
+
+    hand_size: int | None = None
+    """Cards for each player; the lowest cards leave the deck. None: all cards are dealt."""
+
+    going_out: GoingOut = "completed_trick"
+    """When a player's last card counts: once its trick is completed, or immediately."""
+
+    broken_exit: BrokenExit = "leaver"
+    """Who takes a broken trick with somebody's last card in it: that leaver, or the void player."""
+
+    play_on: bool = False
+    """Go on for places after the first player is out."""
+
+    lead_after_pickup: LeadAfterPickup = "any"
+    """What may be led after a pickup: any suit, or only another one than that of the broken trick."""
+
+    trump: Trump = "none"
+    """The trump suit: none, a suit, or that of the last card dealt, which is shown."""
+
+    trump_play: TrumpPlay = "ruff"
+    """Who may trump: a void player instead of picking up (ruff), or a player who can follow (anytime)."""
+
+    silent_catch: float | None = None
+    """Probability, 0 to 1, that the table notices a silent play; None: silent plays are not allowed."""
+
+    scoring: Scoring = "win"
+    """What a deal is worth: a win, places, cards left in hand, their face values, or points as Parlett counts them."""
+
+    target: float | None = None
+    """Play a match of several deals until a total is at or above this number; None: one deal."""
+
+    max_actions: int | None = None
+    """The deal limit: so many actions truncate a deal. None: 250 for each player."""
+
+    max_deals: int = 100
+    """So many deals without a winner truncate a match."""
 
     def __post_init__(self) -> None:
         self._check_integer("num_players", MIN_PLAYERS, MAX_PLAYERS)
@@ -200,6 +239,28 @@ class Rules:
 
 OPTIONS = tuple(field.name for field in dataclasses.fields(Rules))
 
+
+def _describe_options() -> None:
+    """Add the options to the docstring of `Rules`, so that ``help(Rules)`` shows them.
+
+    The docstrings below the attributes are their one source, for editors and the command line too. Python keeps those
+    in the source only.
+    """
+    try:
+        module = ast.parse(inspect.getsource(sys.modules[__name__]))
+    except OSError:  # an installation without sources
+        return
+    bodies: list[list[Any]] = [node.body for node in module.body if isinstance(node, ast.ClassDef)]
+    options = [
+        f"    {ast.unparse(option)}\n        {below.value.value}"
+        for option, below in pairwise(bodies[0])
+        if isinstance(option, ast.AnnAssign)
+    ]
+    Rules.__doc__ = "\n".join([f"{Rules.__doc__}", *options])
+
+
+_describe_options()
+
 OTHER_NAMES = {"max_cycles": "max_actions"}
 """Names that options of `Rules` have elsewhere, here in PettingZoo; environments take them too."""
 
@@ -234,8 +295,8 @@ def rules_of_call(
     """The rules of ``caller(..., rules, num_players=num_players, **options)``.
 
     The other names of options in use elsewhere are understood, see `OTHER_NAMES`. Raises TypeError, in Python's own
-    words, for a keyword that is neither an argument of the caller nor an option of `Rules`: whoever tries which
-    keywords are allowed, as frameworks do, looks for that. Raises ValueError for a value that is not allowed.
+    words, for a keyword that is neither an argument of the caller nor an option of `Rules`: frameworks that try
+    which keywords are allowed look for that. Raises ValueError for a value that is not allowed.
     """
     if num_players is not None:
         options = {**options, "num_players": num_players}

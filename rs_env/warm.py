@@ -1,5 +1,6 @@
-"""Compile ahead all that the package compiles, by using each part of it once; see `rs_env.engine.jit` for where the code is
-kept.
+"""Compile ahead all that the package compiles, by using each part of it once.
+
+`rs_env.engine.jit` tells where the code is kept.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Warmed:
 def warm() -> Iterator[Warmed]:
     """Use the parts one after the other; what is compiled already costs a few seconds in all."""
     for part, use in _PARTS.items():
-        before, begin, lacks = len(missed()), time.perf_counter(), None
+        before, begin = len(missed()), time.perf_counter()
+        lacks = None
         try:
             use()
         except ModuleNotFoundError as error:
@@ -89,6 +91,7 @@ def _baselines() -> None:
     from rs_env import Game, belief
     from rs_env.baselines import AGENTS, make_agent
     from rs_env.baselines.rule_based import RuleBasedAgent
+    from rs_env.encoding import draws, observations
 
     game = Game("rolling_stone")
     views = np.array([game.view(game.turn or 0)])
@@ -104,6 +107,8 @@ def _baselines() -> None:
     belief.count(views[0])
     belief.sample(views[0], 1, 0)
     belief.marginals(views[0])
+    observations(views)
+    draws(views, np.zeros(1, np.uint64))
 
 
 def _arena() -> None:

@@ -40,7 +40,7 @@ def in_a_batch(agent: Any) -> None:
 
 
 def frozen_before_a_best_response(agent: Any) -> None:
-    best_response(agent, deals=2, worlds=2, cap=20)
+    best_response(agent, deals=2, worlds=2, horizon=20)
 
 
 def frozen_before_a_learner(agent: Any) -> None:

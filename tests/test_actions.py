@@ -26,9 +26,9 @@ FORMS: dict[str, Callable[[int], Any]] = {
     "object with __index__": lambda a: type("Card", (), {"__index__": lambda _: a})(),
 }
 NO_ACTIONS: list[Any] = [
-    None, 1.0, np.float32(3), np.array([1.0]), np.array(2.0), True, np.True_, np.array([True]), [True], "7c", "52", ["7c"], b"7", {}, [],
-    [[]], [1, 2], np.array([1, 2]), np.array([], np.int64), np.timedelta64(3, "s"), np.array([3], "m8[s]"), object(), 1j,
-    [None], [[1], [1, 2]],
+    None, 1.0, np.float32(3), np.array([1.0]), np.array(2.0), True, np.True_, np.array([True]), [True], "7c", "52",
+    ["7c"], b"7", {}, [], [[]], [1, 2], np.array([1, 2]), np.array([], np.int64), np.timedelta64(3, "s"),
+    np.array([3], "m8[s]"), object(), 1j, [None], [[1], [1, 2]],
 ]  # fmt: skip
 
 

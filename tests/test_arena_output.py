@@ -29,7 +29,7 @@ OPTIONS = ["--num-players", "3", "--options", "max_actions=60"]
 COMMANDS = {
     "duel": ["duel", "réné", "random", "--deals", "3", *OPTIONS],
     "league": ["league", "--agents", "réné", "random", "--deals", "3", "--matrix-deals", "2", *OPTIONS],
-    "best-response": ["best-response", "réné", "--deals", "2", "--worlds", "2", "--cap", "10", *OPTIONS],
+    "best-response": ["best-response", "réné", "--deals", "2", "--worlds", "2", "--horizon", "10", *OPTIONS],
 }
 
 
@@ -135,19 +135,19 @@ def test_few_deals_are_said_wherever_an_interval_is() -> None:
     assert re.findall(r"only (\d+) deals", markdown(enough)) == ["2"]
     assert "only 10 deals" in str(duel("random", "heuristic", SMALL, deals=10))
     assert "only" not in str(duel("random", "heuristic", SMALL, deals=30))
-    assert "only 2 deals" in str(best_response("random", SMALL, deals=2, worlds=1, cap=2))
+    assert "only 2 deals" in str(best_response("random", SMALL, deals=2, worlds=1, horizon=2))
 
 
-@pytest.mark.parametrize("cap", [4, 60])
-def test_agents_that_have_won_nothing_have_intervals(cap: int) -> None:
+@pytest.mark.parametrize("limit", [4, 60])
+def test_agents_that_have_won_nothing_have_intervals(limit: int) -> None:
     """No game won, for all were capped, and one win in ten deals: asymmetric, within 0..1, not points."""
-    result = duel("random", "heuristic", Rules(num_players=3, max_actions=cap), deals=10)
-    assert result.capped == 1 if cap == 4 else result.capped < 1
+    result = duel("random", "heuristic", Rules(num_players=3, max_actions=limit), deals=10)
+    assert result.capped == 1 if limit == 4 else result.capped < 1
     for share, (low, high) in ((result.win_share, result.bounds), (result.share, result.share_bounds)):
         assert 0 <= low <= share < high <= 1
         assert high - low > 0.05
     assert result.win_share - result.bounds[0] < result.bounds[1] - result.win_share == result.interval
-    (standing, _) = league(["random", "heuristic"], Rules(num_players=3, max_actions=cap), deals=10).standings
+    (standing, _) = league(["random", "heuristic"], Rules(num_players=3, max_actions=limit), deals=10).standings
     assert standing.interval == max(standing.bounds[1] - standing.share, standing.share - standing.bounds[0]) > 0.05
 
 

@@ -17,8 +17,8 @@ def test_the_table_is_large_and_every_row_an_error_in_words() -> None:
 
 # Everything that a caller may have to catch: no IndexError, no UnboundLocalError, nothing of Numba's.
 ALLOWED = {
-    "ValueError", "TypeError", "KeyError", "IllegalActionError", "ActionTypeError", "ResetNeeded", "AssertionError", "AttributeError",
-    "UserWarning", "SystemExit",
+    "ValueError", "TypeError", "KeyError", "IllegalActionError", "ActionTypeError", "ResetNeeded", "AssertionError",
+    "AttributeError", "UserWarning", "SystemExit",
 }  # fmt: skip
 
 

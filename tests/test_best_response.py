@@ -19,7 +19,7 @@ from rs_env.solve.responder import SearchResponder
 from tests.hidden import positions, resampled
 
 SMALL = Rules(num_players=3, max_actions=60)
-QUICK: dict[str, Any] = {"worlds": 4, "cap": 20}
+QUICK: dict[str, Any] = {"worlds": 4, "horizon": 20}
 RULES = {
     "default": Rules(),
     "seven": Rules(num_players=7, max_actions=100),
@@ -189,7 +189,7 @@ def test_responder_can_be_sent_to_processes() -> None:
         ({"agent": "sees_all"}, "sees all hands"),
         ({"agent": NoCopy()}, "agent 'spy' is not allowed: it cannot be copied (one of a kind)"),
         ({"worlds": 0}, "worlds=0"),
-        ({"cap": -1}, "cap=-1"),
+        ({"horizon": -1}, "horizon=-1"),
         ({"default": "nobody"}, "nobody"),
         ({"noise": 1.5}, "noise=1.5"),
         ({"noise": "x"}, "noise='x'"),
@@ -220,7 +220,7 @@ def test_impossible_views_are_refused() -> None:
 
 
 def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    quick = ["--num-players", "3", "--options", "max_actions=60", "--worlds", "2", "--cap", "10"]
+    quick = ["--num-players", "3", "--options", "max_actions=60", "--worlds", "2", "--horizon", "10"]
     command = ["best-response", "random", "--deals", "3", "--responders", "search", "low", "--selection-deals", "2"]
     assert main([*command, *quick]) == 0
     printed = capsys.readouterr().out

@@ -66,7 +66,7 @@ def test_nobody_can_gain_once_both_have_answered_best() -> None:
 
 
 def test_one_card_each() -> None:
-    result = nash_conv("random", Rules.preset("tiny", ranks=1))  # who leads is out at once
+    result = nash_conv("random", Rules.preset("tiny", ranks=1))  # the leader is out at once
     assert result.values == pytest.approx([0.5, 0.5])
     assert result.nash_conv == 0
     endless = nash_conv("random", Rules(num_players=2, suits=2, ranks=1, max_actions=9))  # each lead is picked up

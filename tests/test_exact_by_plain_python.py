@@ -67,7 +67,7 @@ SEARCHED = {
     "cards": Rules(num_players=2, suits=2, ranks=3, scoring="cards", max_actions=9),
     "silent": Rules(num_players=2, suits=3, ranks=2, silent_catch=0.4, max_actions=12),
 }
-CAP, NOISE = 7, 0.1
+HORIZON, NOISE = 7, 0.1
 
 
 class Extreme:
@@ -115,7 +115,7 @@ def worth(game: ReferenceGame, seat: int, taken: int) -> float:
 
 def played_out(game: ReferenceGame, seat: int, taken: int) -> float:
     """Expected worth when the seat plays the highest action with noise, and all others the lowest."""
-    if game.is_over or taken > CAP:
+    if game.is_over or taken > HORIZON:
         return worth(game, seat, taken)
     legal = game.legal_actions()
     chances = {min(legal): 1.0}
@@ -128,7 +128,7 @@ def played_out(game: ReferenceGame, seat: int, taken: int) -> float:
 @pytest.mark.parametrize("name", SEARCHED)
 def test_search_responder_takes_the_best_action_of_all_worlds_and_play_outs(name: str) -> None:
     rules, rng, gaps = SEARCHED[name], random.Random(name), []
-    responder = SearchResponder(Extreme(min), worlds=2000, cap=CAP, default=Extreme(max), noise=NOISE)
+    responder = SearchResponder(Extreme(min), worlds=2000, horizon=HORIZON, default=Extreme(max), noise=NOISE)
     responder.reset(3)
     for _ in range(15):
         start, actions = rng.choice(all_deals(rules)), []

@@ -335,7 +335,9 @@ def test_cards_are_conserved_and_every_game_ends_within_its_limits(rng: random.R
 
 
 def check_cards(game: Game) -> None:
-    """Each card is in one place: a hand, the trick or the dead. Who is in has cards or has just played the last one."""
+    """Each card is in one place: a hand, the trick or the dead. A player who is in has cards or has just played the
+    last one.
+    """
     everywhere = [*(card for hand in game.hands for card in hand), *game.trick, *game.dead]
     assert sorted(everywhere) == list(game.rules.deck)
     assert sorted(card for _, card in game.trick_plays) == game.trick

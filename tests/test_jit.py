@@ -19,8 +19,18 @@ from rs_env.engine import jit
 
 ROOT = Path(__file__).parents[1]
 RULES = "from tiny.engine.jit import njit\n\n@njit\ndef value():\n    return {}\n"
-KERNEL = "from tiny.engine.jit import njit\nfrom tiny.rules import value\n\n@njit(cache=True)\ndef kernel(x):\n    return value() + x\n"
-USE = "from tiny.engine.jit import code_folder, missed; from tiny.kernel import kernel; print(kernel(0), len(missed()), code_folder())"
+KERNEL = """
+from tiny.engine.jit import njit
+from tiny.rules import value
+
+@njit(cache=True)
+def kernel(x):
+    return value() + x
+"""
+USE = (
+    "from tiny.engine.jit import code_folder, missed; from tiny.kernel import kernel; "
+    "print(kernel(0), len(missed()), code_folder())"
+)
 
 
 class Tiny:
@@ -105,7 +115,8 @@ def test_functions_of_equal_name_and_line_in_two_files_are_kept_apart(tiny: Tiny
         (tiny.package / name / "game.py").write_text(
             f"from tiny.engine.jit import njit\n\n@njit(cache=True)\ndef f():\n    return {value}\n"
         )
-    use = "from tiny.a.game import f; from tiny.b.game import f as g; from tiny.engine.jit import missed; print(10 * f() + g(), len(missed()), '-')"
+    use = "from tiny.a.game import f; from tiny.b.game import f as g; from tiny.engine.jit import missed; "
+    use += "print(10 * f() + g(), len(missed()), '-')"
     assert tiny.use(use)[:2] == (56, 2)
     assert tiny.use(use)[:2] == (56, 0)
 
@@ -190,7 +201,8 @@ def test_damaged_code_is_compiled_anew(tiny: Tiny) -> None:
 
 
 def test_folder_that_goes_away_does_no_harm(tiny: Tiny) -> None:
-    gone = "import shutil; from tiny import kernel; from tiny.engine import jit; shutil.rmtree(jit.code_folder()); jit.code_folder().touch(); "
+    gone = "import shutil; from tiny import kernel; from tiny.engine import jit; "
+    gone += "shutil.rmtree(jit.code_folder()); jit.code_folder().touch(); "
     assert tiny.use(gone + USE)[0] == 1
 
 
@@ -208,12 +220,18 @@ from rs_env.warm import warm
 
 lacking = {warmed.lacks for warmed in warm()} - {None}
 print(lacking)
-modules = [module.name for module in pkgutil.walk_packages(rs_env.__path__, "rs_env.") if not module.name.endswith("__main__")]
-kernels = {value for name in modules if "openspiel" not in name or "pyspiel" not in lacking
-    for value in vars(importlib.import_module(name)).values() if isinstance(value, Dispatcher) and isinstance(value._cache, _KernelCache)}
+modules = [module.name for module in pkgutil.walk_packages(rs_env.__path__, "rs_env.")]
+kernels = {
+    value
+    for name in modules
+    if not name.endswith("__main__") and ("openspiel" not in name or "pyspiel" not in lacking)
+    for value in vars(importlib.import_module(name)).values()
+    if isinstance(value, Dispatcher) and isinstance(value._cache, _KernelCache)
+}
 
 def compiled():
-    return {(kernel.py_func.__module__, kernel.py_func.__name__, str(types)) for kernel in kernels for types in kernel.signatures}
+    functions = {(kernel.py_func.__module__, kernel.py_func.__name__): kernel.signatures for kernel in kernels}
+    return {(*name, str(types)) for name, signatures in functions.items() for types in signatures}
 
 # What only other kernels call is not loaded where these come from the disk.
 used = {kernel for kernel in kernels if kernel.signatures or os.path.exists(kernel._cache._cache_file._index_path)}
@@ -233,7 +251,8 @@ for options in ({}, {"num_threads": 3}, {"packed": True, "skip_forced": True}):
         vec.step(np.full(64, 99))
     except ValueError:
         pass
-vec = gymnasium.make_vec("rs_env/RollingStone-v0", num_envs=8, vectorization_mode="vector_entry_point", skip_forced=True)
+name = "rs_env/RollingStone-v0"
+vec = gymnasium.make_vec(name, num_envs=8, vectorization_mode="vector_entry_point", skip_forced=True)
 _, infos = vec.reset(seed=1)
 for _ in range(20):
     *_, infos = vec.step(infos["action_mask"].argmax(1))

@@ -63,7 +63,8 @@ def decisions(game: Any, rng: random.Random, count: int, most: int = 40) -> list
 
 
 def test_rs_env_does_not_import_openspiel() -> None:
-    code = "import sys, rs_env; rs_env.make_agent('random'); import rs_env.arena, rs_env.solve.exact; print('pyspiel' in sys.modules)"
+    code = "import sys, rs_env; rs_env.make_agent('random'); import rs_env.arena, rs_env.solve.exact; "
+    code += "print('pyspiel' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
 

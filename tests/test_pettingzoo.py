@@ -33,11 +33,13 @@ DATA = Path(__file__).parent / "data"
 
 # Every warning that PettingZoo's tests may give, with the reason why it stands.
 EXPECTED = {
-    "Observation is not a NumPy array": "it is a dict with the action mask, as in PettingZoo's card games, which the tests know by name",
-    "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete": "for the same reason",
+    "Observation is not a NumPy array": "it is a dict with the action mask, as in PettingZoo's card games, which the"
+    " tests know by name",
+    "Observation space for each agent probably should be gymnasium.spaces.box or"
+    " gymnasium.spaces.discrete": "for the same reason",
     "reset options 'options' ignored: allowed are deck, dealer": "ours: the tests reset with an option of that name",
-    "[WARNING]: Illegal move made, game terminating with current player losing. \nobs['action_mask'] contains a mask of all legal moves"
-    " that can be chosen.": "the test of state() samples actions without the mask",
+    "[WARNING]: Illegal move made, game terminating with current player losing. \nobs['action_mask'] contains a mask"
+    " of all legal moves that can be chosen.": "the test of state() samples actions without the mask",
 }
 
 

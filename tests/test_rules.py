@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import random
+import re
 import sys
 from typing import Any
 
@@ -341,3 +342,12 @@ def test_numpy_values_become_plain_ones() -> None:
         num_players=5, suits=3, ranks=9, play_on=True, silent_catch=0.25, scoring="cards", target=30, max_actions=99
     )
     assert {type(value) for value in rules.to_dict().values()} == {int, float, bool, str, type(None)}
+
+
+# For readers
+
+
+def test_help_tells_what_every_option_is() -> None:
+    text = str(Rules.__doc__)
+    for field in dataclasses.fields(Rules):
+        assert re.search(rf"    {field.name}: .+\n        [A-Z].+\.", text), field.name

@@ -147,7 +147,7 @@ def test_last_card_counts_when_its_trick_is_completed() -> None:
     assert (game.out, game.is_over) == ([], False)
     go(game, "Ac")
     assert (game.terminated, game.truncated, game.turn) == (True, False, None)
-    # The first to play the last card, not who took the trick with it.
+    # The first to play the last card, not the player who took the trick with it.
     assert game.out == [1, 2]
     assert game.scores() == [0.0, 1.0, 0.0]
 
@@ -414,7 +414,7 @@ def test_void_player_may_ruff_and_take_the_trick() -> None:
     assert game.trump == 1
     assert legal(game) == "Qd Kd pickup"
     go(game, "Qd")
-    assert legal(game) == "Ac"  # who can follow may not ruff
+    assert legal(game) == "Ac"  # a player who can follow may not ruff
     go(game, "Ac |")
     assert cards_text(game.dead) == "Qc Ac Qd"
     assert game.turn == 1
@@ -481,7 +481,7 @@ def test_void_player_may_play_silently() -> None:
     assert legal(game) == "Qd Ad pickup"
     go(game, "Ad")
     assert game.excluded == [[], [0], []]
-    assert legal(game) == "Kc Ac"  # who can follow must
+    assert legal(game) == "Kc Ac"  # a player who can follow must
 
 
 def test_unnoticed_card_cannot_win() -> None:

@@ -262,7 +262,7 @@ def test_all_branches_of_a_node_are_of_the_seat_that_moves_there(name: str) -> N
     agent: Any = make_agent("ismcts:iterations=300")
     for game in turns(Rules.preset(name)):
         agent.act(views_of([game]))
-        tree = agent._tree
+        tree = agent._tree.nodes
         parents, movers = [0], {0: {game.turn}}
         for node in parents:
             child, seats = int(tree["first_child"][node]), set()
@@ -384,8 +384,8 @@ def forcing(game: Game, plies: int, budget: list[int]) -> set[int]:
 
 @cache
 def endgames() -> list[tuple[Game, set[int], int]]:
-    """Late positions of random games without silent plays, who can force a win, and how many positions there are to
-    come."""
+    """Late positions of random games without silent plays, the seat that can force a win, and how many positions there
+    are to come."""
     rng = random.Random(9)
     found = []
     for seed in range(400):
@@ -456,12 +456,12 @@ def test_nothing_is_proven_about_silent_plays_or_after_somebody_is_out() -> None
         ("pimc:worlds=0", "worlds=0 .* whole number in 1.."),
         ("pimc:worlds=1.5", "worlds='1.5' .* whole number"),
         ("pimc:worlds=", "worlds='' .* whole number"),
-        ("pimc:rollout=nobody", "rollout='nobody' .* 'random', .*'heuristic'"),
+        ("pimc:policy=nobody", "policy='nobody' .* 'random', .*'heuristic'"),
         ("pimc:noise=2", r"noise=2.0 .* 0\.\.1"),
         ("pimc:noise=nan", "noise='nan' .* finite number"),
-        ("pimc:cap=-1", "cap=-1 .* whole number in 0.."),
+        ("pimc:horizon=-1", "horizon=-1 .* whole number in 0.."),
         ("expert:endgame=53", r"endgame=53 .* 0\.\.52"),
-        ("expert:exploration=1", "'exploration=1' .* worlds=64, rollout=heuristic, noise=0.1, cap=60, endgame=12"),
+        ("expert:exploration=1", "'exploration=1' .* worlds=64, policy=heuristic, noise=0.1, horizon=60, endgame=12"),
         ("ismcts:exploration=nan", "exploration='nan' .* finite number"),
         ("ismcts:exploration=-1", r"exploration=-1.0 .* 0\.\.100"),
         ("ismcts:iterations=0", "iterations=0 .* whole number in 1.."),
@@ -481,7 +481,12 @@ def test_wrong_options_are_refused_with_what_is_allowed(text: str, said: str) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["pimc:worlds=1,cap=0,noise=1", "expert:worlds=1,endgame=0", "ismcts:iterations=1,cap=0", "heuristic:void=1e6"],
+    [
+        "pimc:worlds=1,horizon=0,noise=1",
+        "expert:worlds=1,endgame=0",
+        "ismcts:iterations=1,horizon=0",
+        "heuristic:void=1e6",
+    ],
 )
 def test_least_and_most_are_allowed(text: str) -> None:
     games = turns(Rules())

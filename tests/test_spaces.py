@@ -25,7 +25,7 @@ from rs_env import Game, Rules, SelfPlayVectorEnv
 from rs_env.cards import NUM_ACTIONS, PICKUP
 from rs_env.engine import batch
 from rs_env.engine.observation import ObservationSpec, observation_spec, state_spec
-from rs_env.envs import gymnasium_vector
+from rs_env.envs import gymnasium_kernels
 from rs_env.envs.gymnasium_single import RollingStoneEnv
 from rs_env.envs.gymnasium_vector import RollingStoneVectorEnv
 from rs_env.rules import OPTIONS
@@ -337,7 +337,10 @@ def signatures() -> int:
     """How many specialisations of the batched environments' kernels have been compiled."""
 
     kernels = [
-        value for module in (batch, gymnasium_vector) for value in vars(module).values() if hasattr(value, "signatures")
+        value
+        for module in (batch, gymnasium_kernels)
+        for value in vars(module).values()
+        if hasattr(value, "signatures")
     ]
     return sum(len(kernel.signatures) for kernel in kernels)
 

@@ -20,7 +20,7 @@ from rs_env.cards import NUM_ACTIONS
 from rs_env.engine.packing import unpack
 
 PRESETS = [pytest.param(Rules.preset(name), id=name) for name in dict(preset_rules())]
-# So short that many episodes end, by the rules and by the cap.
+# So short that many episodes end, by the rules and by the deal limit.
 SHORT_CASES = [
     pytest.param(replace(rules, max_actions=20), id=f"{name}-{rules.num_players}") for name, rules in preset_rules()
 ]
@@ -169,7 +169,7 @@ def test_skip_forced_is_to_play_forced_turns_oneself(rules: Rules) -> None:
     "rules",
     [
         Rules(num_players=2, suits=1, ranks=2),
-        Rules(num_players=2, suits=2, ranks=1),  # both void in the other's suit: goes on to the cap
+        Rules(num_players=2, suits=2, ranks=1),  # both void in the other's suit: goes on to the deal limit
         Rules(num_players=4, hand_size=1),
         Rules(num_players=8, suits=1, ranks=8, going_out="immediate", play_on=True),
         Rules(num_players=2, suits=2, ranks=1, scoring="cards", target=10, max_deals=5),

@@ -55,7 +55,8 @@ def main() -> None:
         model, model.get_env(), n_eval_episodes=GAMES
     )  # the reward of a game is 1 for its winner
     print(
-        f"MaskablePPO, two players: {model.num_timesteps} steps, {illegal} illegal moves, then {share:.3f} of {GAMES} games won"
+        f"MaskablePPO, two players: {model.num_timesteps} steps, {illegal} illegal moves, then {share:.3f} of {GAMES}"
+        " games won"
     )
     assert illegal == 0
     assert share > 0.6

@@ -67,7 +67,8 @@ if __name__ == "__main__":
     print(", ".join(f"{name} {version(name)}" for name in ("supersuit", "pettingzoo", "gymnasium", "numpy")))
     for name, wrap in WRAPPERS.items():
         print(
-            f"{name}: {play(wrap(rs_env.env(**FLAT)))} turns, parallel {play_parallel(wrap(rs_env.parallel_env(**FLAT)))} steps"
+            f"{name}: {play(wrap(rs_env.env(**FLAT)))} turns, parallel"
+            f" {play_parallel(wrap(rs_env.parallel_env(**FLAT)))} steps"
         )
     games = play_batch(num_envs=4, steps=500)
     print(f"pettingzoo_env_to_vec_env_v1, concat_vec_envs_v1: 16 rows, 500 steps, {games} games ended, no illegal move")

@@ -50,7 +50,8 @@ def parallel() -> None:
         {"logits": logits, "mask": mask},
         [env.action_key],
         distribution_class=MaskedCategorical,
-        default_interaction_type=InteractionType.RANDOM,  # the default takes the likeliest action, and such play may never end
+        # The default takes the likeliest action, and such play may never end.
+        default_interaction_type=InteractionType.RANDOM,
     )
     policy = ProbabilisticTensorDictSequential(TensorDictModule(network, [observation], [logits]), choice)
     steps = env.rollout(STEPS, policy, break_when_any_done=False)

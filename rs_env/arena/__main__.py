@@ -129,8 +129,8 @@ class BestResponse(_Common):
     """Deals on which it is chosen."""
     worlds: int = 32
     """Of the search: sampled hidden deals for each decision."""
-    cap: int = 100
-    """Of the search: actions of a play-out."""
+    horizon: int = 100
+    """Of the search: most actions of a play-out."""
     default: str | None = "heuristic"
     """Of the search: who plays its own seat in play-outs; None: the frozen agent."""
     noise: float = 0.5
@@ -138,7 +138,12 @@ class BestResponse(_Common):
 
     def run(self) -> tuple[Comparison, str]:
         """Play; the result in words."""
-        search: dict[str, Any] = {"worlds": self.worlds, "cap": self.cap, "default": self.default, "noise": self.noise}
+        search: dict[str, Any] = {
+            "worlds": self.worlds,
+            "horizon": self.horizon,
+            "default": self.default,
+            "noise": self.noise,
+        }
         how, where = self.how(), (self.rule_set(), self.deals, self.seed)
         result, comparison = play_best_response(
             self.agent, *where, self.responders, self.selection_deals, self.precision, how, **search

@@ -85,7 +85,7 @@ def best_response(
     seed: int = 0,
     *,
     worlds: int = 32,
-    cap: int = 100,
+    horizon: int = 100,
     default: Agent | str | None = "heuristic",
     noise: float = 0.5,
     responders: Sequence[Agent | str] = (SEARCH,),
@@ -96,14 +96,14 @@ def best_response(
     """Play responders against n - 1 frozen copies of `agent` and report the best one's share, a lower bound of a best
     response's.
 
-    worlds, cap, default, noise: of the search responder, see `SearchResponder`.
+    worlds, horizon, default, noise: of the search responder, see `SearchResponder`.
     responders: agents or names, ``"search"`` being the search responder. Of several, the one with the best share on
         `selection_deals` deals of their own is reported, on the `deals` of `seed`: the best of many on the same deals
         would look better than it is.
     deals, seed, precision, how: as in `rs_env.arena.duel`, whose table ``"one"`` is played.
     Raises ValueError, naming the argument, for what is not allowed.
     """
-    search = {"worlds": worlds, "cap": cap, "default": default, "noise": noise}
+    search = {"worlds": worlds, "horizon": horizon, "default": default, "noise": noise}
     told = how_of("best_response", how)
     return play_best_response(agent, rules, deals, seed, responders, selection_deals, precision, told, **search)[0]
 

@@ -35,9 +35,9 @@ def _rule_based(name: str) -> Callable[..., Agent]:
 
 
 def _expert(
-    *, worlds: int = 64, rollout: str = "heuristic", noise: float = 0.1, cap: int = 60, endgame: int = 12
+    *, worlds: int = 64, policy: str = "heuristic", noise: float = 0.1, horizon: int = 60, endgame: int = 12
 ) -> Agent:
-    return Pimc("expert", worlds=worlds, rollout=rollout, noise=noise, cap=cap, endgame=endgame)
+    return Pimc("expert", worlds=worlds, policy=policy, noise=noise, horizon=horizon, endgame=endgame)
 
 
 AGENTS: dict[str, Callable[..., Agent]] = {
@@ -57,7 +57,7 @@ def make_agent(text: str) -> Agent:
 
 
 def as_agent(agent: str | Agent) -> Agent:
-    """The agent of that name, or the agent itself. Raises ValueError for what is neither, and for one that cheats."""
+    """The agent of that name, or the agent itself. Raises ValueError for anything else, and for a cheating agent."""
     made = make_agent(agent) if isinstance(agent, str) else agent
     check_is_agent(made)
     return made

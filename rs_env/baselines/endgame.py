@@ -1,9 +1,9 @@
-"""Endgames with open hands: who can force a win.
+"""Endgames with open hands: which seat can force a win.
 
 A seat can force a win if it has an action at each of its turns after which it is first out whatever the others do, all
-of them together and knowing all hands. The search answers only what it has proven; where nobody can force a win, or
-where it would have to look deeper or at more positions than it may, it says that it does not know. It works in an array
-of states, one for each ply.
+of them together and knowing all hands. The search answers only what it has proven. It says that it does not know where
+nobody can force a win, and where it would have to look deeper or at more positions than it may. It works in an array of
+states, one for each ply.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rs_env.engine import play
 from rs_env.engine.bits import EMPTY, lowest, popcount, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.state import NOBODY, RUNNING
+from rs_env.engine.types import Array, CompiledRules, Number, Seat, States
 
 MOST_POSITIONS = 300  # looked at for each seat; a play-out costs as much as some fifty of them
 PLIES = 12
@@ -21,7 +22,7 @@ REACH = 2  # cards in the hand of a seat for which a forced win is sought
 
 
 @njit
-def forced_winner(rules, states, untried, first, most_cards):
+def forced_winner(rules: CompiledRules, states: States, untried: Array, first: Number, most_cards: Number) -> Seat:
     """The seat that can force being first out of the deal from ``states[first]``, or NOBODY where none is known to.
 
     Looks only where at most `most_cards` cards are in play (in the hands and on the table). Noticed silent plays are
@@ -37,7 +38,7 @@ def forced_winner(rules, states, untried, first, most_cards):
 
 
 @njit
-def can_force(rules, states, untried, first, seat):
+def can_force(rules: CompiledRules, states: States, untried: Array, first: Number, seat: Seat) -> bool:
     """Whether `seat` is proven to win from ``states[first]``, which goes on.
 
     Depth first; written as a loop, since Numba cannot load recursive functions from its cache.
@@ -64,7 +65,9 @@ def can_force(rules, states, untried, first, seat):
             if depth == first:
                 return proven
         depth -= 1
-        while (states[depth].turn == seat) == proven:  # one such action settles the position before it
+        # One action that wins settles a position of the seat, one that refutes a position of another; then the position
+        # before is asked the same.
+        while proven if states[depth].turn == seat else not proven:
             if depth == first:
                 return proven
             depth -= 1

@@ -1,33 +1,101 @@
 """Flat Monte Carlo over sampled deals (perfect-information Monte Carlo, "pimc"), and what all search players share.
 
-For every sampled world, a deal of the hidden cards that agrees with the view, each legal action is taken and the deal
-played out; the action with the best mean utility is chosen. All actions meet the same worlds and the same random
-numbers, which takes most of the noise out of their differences.
+A *world* (a determinization, as other authors say) is a deal of the hidden cards that agrees with the view. In every
+sampled world the search takes each legal action and plays the deal out; it chooses the action with the best mean
+utility. All actions meet the same worlds and the same random numbers, which takes most of the noise out of their
+differences.
 
-A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring. A play-out that ends without a winner
-at the cap of the search (not of the rules) is worth to each seat its share of 1 / (1 + cards in hand), so that getting
-rid of cards counts and nothing is gained by going on for ever; and every action makes what comes after it worth a
-little less (`PATIENCE`).
+A *play-out* goes on to the end of the deal or to the *horizon* of the search, a number of actions. A *utility* lies in
+0..1: what the deal is worth to a seat, whatever the scoring. A play-out without a winner at the horizon is worth to
+each seat its share of 1 / (1 + cards in hand), so that getting rid of cards counts and going on for ever gains nothing;
+and every action makes what comes after it worth a little less (`PATIENCE`).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from rs_env.baselines.endgame import PLIES, forced_winner
 from rs_env.baselines.tips import NUM_CHANCES, at_random, chances_of_state, choose
-from rs_env.belief import draw, prepare
 from rs_env.engine import play
+from rs_env.engine.belief import draw, new_belief, prepare
 from rs_env.engine.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, below, mix, unit
 from rs_env.engine.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
-from rs_env.engine.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RUNNING, TRUNCATED, WIN
+from rs_env.engine.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RULES, RUNNING, STATE, TRUNCATED, WIN
+from rs_env.engine.types import (
+    Action,
+    ActionSet,
+    Array,
+    CompiledRules,
+    Key,
+    Number,
+    RulesArray,
+    Seat,
+    State,
+    States,
+    Stream,
+    View,
+    Views,
+)
 from rs_env.engine.view import view_key
 
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
 IMPOSSIBLE, UNDECIDED = -1, -2  # instead of an action: no deal agrees with the view; a search must choose
+
+
+class PlayOuts(NamedTuple):
+    """How a search plays out."""
+
+    weights: Array
+    """Float64, in the order of `rs_env.baselines.tips.TIPS`: the play-out policy, of all seats."""
+
+    noise: float
+    """Probability of a random action; from 1 on all are random."""
+
+    horizon: int
+    """Most actions of a play-out."""
+
+    endgame: int
+    """Most cards in play where forced wins are looked for; 0: never."""
+
+
+class Memory(NamedTuple):
+    """Arrays that a search works in, made once for each agent."""
+
+    rules_array: RulesArray
+    """The rules of the deal that is played, less the match: one record of dtype `RULES`."""
+
+    beliefs: Array
+    """One record of dtype `rs_env.engine.belief.BELIEF`."""
+
+    states: States
+    """Of dtype `STATE`: a world, the state after an action in it, and those of an endgame, one for each ply."""
+
+    untried: Array
+    """Uint64 (PLIES + 1,): the actions of an endgame that are still to be tried, at each ply."""
+
+    chances: Array
+    """Float64 (NUM_CHANCES,): what the tips are told."""
+
+    totals: Array
+    """Float64 (64,): of each action, the sum of its utilities."""
+
+
+def new_memory() -> Memory:
+    """Memory for one search at a time."""
+    return Memory(
+        rules_array=np.zeros(1, RULES),
+        beliefs=new_belief(),
+        states=np.zeros(PLIES + 2, STATE),
+        untried=np.zeros(PLIES + 1, np.uint64),
+        chances=np.zeros(NUM_CHANCES),
+        totals=np.zeros(64),
+    )
 
 
 @njit
@@ -69,53 +137,55 @@ def settled(rules, winner, seat):
 
 
 @njit
-def play_out(rules, weights, noise, s, limit, stream, chances):
-    """Play a state on to its end or for `limit` actions; returns how many were taken.
+def play_out(rules: CompiledRules, how: PlayOuts, s: State, stream: Stream, chances: Array) -> Number:
+    """Play a state on to its end or to the horizon; returns the number of actions taken.
 
-    All seats play by the tips with these weights, knowing all hands of this sampled world, but a random action with
-    probability `noise`: fixed strategies would go round in circles.
+    how: `PlayOuts`. All seats play by the tips with its weights, knowing all hands of this sampled world, but now and
+    then a random action: fixed strategies would go round in circles.
     """
     taken = 0
-    while s.status == RUNNING and taken < limit:
+    while s.status == RUNNING and taken < how.horizon:
         legal = play.options(rules, s)
         if without_lowest(legal) == EMPTY:
             action = lowest(legal)
         else:
             stream = advance(stream)
-            if noise >= 1.0 or unit(stream) < noise:
+            if how.noise >= 1.0 or unit(stream) < how.noise:
                 stream = advance(stream)
                 action = at_random(legal, stream)
             else:
                 seat = np.int64(s.turn)
                 chances_of_state(rules, s, seat, chances)
-                action = choose(weights, rules, s, seat, s.hand[seat], legal, chances, stream)
+                action = choose(how.weights, rules, s, seat, s.hand[seat], legal, chances, stream)
         play.step(rules, s, action)
         taken += 1
     return taken
 
 
 @njit
-def try_actions(rules, weights, noise, limit, endgame, states, untried, legal, seat, stream, chances, totals):
-    """Add to `totals` the utility for `seat` of each legal action in ``states[0]``, each played out once."""
+def try_actions(how: PlayOuts, memory: Memory, legal: ActionSet, seat: Seat, stream: Stream) -> None:
+    """Add to ``memory.totals`` the utility for `seat` of each legal action in ``memory.states[0]``, each played out
+    once.
+    """
+    rules, s = memory.rules_array[0], memory.states[1]
     while legal != EMPTY:
         action = lowest(legal)
         legal = without_lowest(legal)
-        states[1] = states[0]
-        s = states[1]
+        memory.states[1] = memory.states[0]
         play.step(rules, s, action)
-        if endgame > 0 and s.status == RUNNING:
-            winner = forced_winner(rules, states, untried, 1, endgame)
+        if how.endgame > 0 and s.status == RUNNING:
+            winner = forced_winner(rules, memory.states, memory.untried, 1, how.endgame)
             worth = settled(rules, winner, seat) if winner != NOBODY else UNSETTLED
             if worth != UNSETTLED:
-                totals[action] += worth
+                memory.totals[action] += worth
                 continue
-        taken = play_out(rules, weights, noise, s, limit, stream, chances)
-        totals[action] += utility(rules, s, seat, 1 + taken)
+        taken = play_out(rules, how, s, stream, memory.chances)
+        memory.totals[action] += utility(rules, s, seat, 1 + taken)
 
 
 @njit
-def best_action(totals, legal, stream):
-    """The legal action with the highest total, equals drawn at random."""
+def best_action(totals: Array, legal: ActionSet, stream: Stream) -> Action:
+    """The legal action with the highest total; equals are drawn at random."""
     best, equals = EMPTY, legal
     highest_total = -np.inf
     while equals != EMPTY:
@@ -129,81 +199,53 @@ def best_action(totals, legal, stream):
 
 
 @njit
-def single_deal(rules_array, rules):
-    """Copy a rule set to the first record of an array, less the match: search looks at the deal that is being
-    played.
-    """
+def single_deal(rules_array: RulesArray, rules: CompiledRules) -> None:
+    """Copy a rule set to the first record of an array, less the match: a search looks at the running deal only."""
     rules_array[0] = rules
     rules_array[0].target = 0.0
 
 
 @njit
-def without_search(view, rules, belief):
+def without_search(view: View, memory: Memory) -> Action:
     """The action if there is only one, IMPOSSIBLE if no deal agrees with the view, else UNDECIDED: then the search is
     prepared.
     """
     if without_lowest(view.legal) == EMPTY:
         return lowest(view.legal)
-    single_deal(rules, view.rules)
-    return np.int64(UNDECIDED if prepare(view, belief) > 0.0 else IMPOSSIBLE)
+    single_deal(memory.rules_array, view.rules)
+    return np.int64(UNDECIDED if prepare(view, memory.beliefs[0]) > 0.0 else IMPOSSIBLE)
 
 
 @njit(cache=True, nogil=True)
-def pimc_all(views, seeds, worlds, weights, noise, limit, endgame, rules, beliefs, states, actions):
-    """Write the action of flat Monte Carlo for each view; `rules`, `beliefs` and `states` are memory to work in."""
-    chances, totals, untried = np.empty(NUM_CHANCES), np.empty(64), np.empty(PLIES + 1, np.uint64)
+def pimc_all(views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: Memory, actions: Array) -> None:
+    """Write the action of flat Monte Carlo for each view, from so many worlds."""
     for i in range(views.shape[0]):
         view = views[i]
         stream = view_key(view, seeds[i])
-        actions[i] = without_search(view, rules, beliefs[0])
+        actions[i] = without_search(view, memory)
         if actions[i] != UNDECIDED:
             continue
-        totals[:] = 0.0
+        memory.totals[:] = 0.0
         for _ in range(worlds):
-            stream = draw(view, beliefs[0], stream, states[0])
-            try_actions(
-                rules[0],
-                weights,
-                noise,
-                limit,
-                endgame,
-                states,
-                untried,
-                view.legal,
-                view.seat,
-                mix(stream),
-                chances,
-                totals,
-            )
-        actions[i] = best_action(totals, view.legal, stream)
+            stream = draw(view, memory.beliefs[0], stream, memory.states[0])
+            try_actions(how, memory, view.legal, np.int64(view.seat), mix(stream))
+        actions[i] = best_action(memory.totals, view.legal, stream)
 
 
 @njit(cache=True, nogil=True)
-def open_all(real, compiled, seed, samples, weights, noise, limit, endgame, rules, states, actions):
+def open_all(
+    rules_array: RulesArray, real: States, seed: Key, samples: Number, how: PlayOuts, memory: Memory, actions: Array
+) -> None:
     """Write the action of flat Monte Carlo with open hands for each state, from so many play-outs of each action."""
-    chances, totals, untried = np.empty(NUM_CHANCES), np.empty(64), np.empty(PLIES + 1, np.uint64)
-    single_deal(rules, compiled[0])
+    single_deal(memory.rules_array, rules_array[0])
     for i in range(real.shape[0]):
-        states[0] = real[i]
-        s = states[0]
+        memory.states[0] = real[i]
+        s = memory.states[0]
         stream = mix(seed ^ s.hand[0] ^ mix(s.hand[1] + np.uint64(s.actions)))
-        legal = play.options(rules[0], s)
-        totals[:] = 0.0
+        legal = play.options(memory.rules_array[0], s)
+        memory.totals[:] = 0.0
         for _ in range(samples):
             stream = advance(stream)
             s.chance = stream  # whether a silent play will be noticed is hidden from everybody
-            try_actions(
-                rules[0],
-                weights,
-                noise,
-                limit,
-                endgame,
-                states,
-                untried,
-                legal,
-                np.int64(s.turn),
-                mix(stream),
-                chances,
-                totals,
-            )
-        actions[i] = best_action(totals, legal, stream)
+            try_actions(how, memory, legal, np.int64(s.turn), mix(stream))
+        actions[i] = best_action(memory.totals, legal, stream)

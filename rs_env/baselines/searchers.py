@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from rs_env.agent import own, seeds_for
-from rs_env.baselines.endgame import PLIES
-from rs_env.baselines.search import IMPOSSIBLE, open_all, pimc_all
+from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
-from rs_env.baselines.tree import NODE, ismcts_all
-from rs_env.belief import new_belief
+from rs_env.baselines.tree import NODE, Tree, ismcts_all
 from rs_env.checks import check_seed, check_whole
-from rs_env.engine.state import RULES, STATE, compile_rules
+from rs_env.engine.state import compile_rules
 from rs_env.engine.view import as_views
 from rs_env.rules import Rules, as_rules
 
@@ -22,26 +20,24 @@ _MOST = 1 << 24
 class _Searcher:
     """What the search players share.
 
-    rollout: the player of `rs_env.baselines.tips.LADDER` by whose tips play-outs go. noise: share of random actions in
-    them. cap: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
-    Searches work in memory of the agent's own, so threads need an agent each.
+    policy: the play-out policy, a player of `rs_env.baselines.tips.LADDER`, by whose tips all seats play out. noise:
+    share of random actions there. horizon: most actions of a play-out. endgame: most cards in play where forced wins
+    are looked for; 0: never. Searches work in memory of the agent's own, so threads need an agent each.
     """
 
-    def __init__(self, name: str, rollout: str, noise: float, cap: int, endgame: int) -> None:
-        if rollout not in LADDER:
-            raise ValueError(f"rollout={rollout!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
+    def __init__(self, name: str, policy: str, noise: float, horizon: int, endgame: int) -> None:
+        if policy not in LADDER:
+            raise ValueError(f"policy={policy!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
         if not 0.0 <= noise <= 1.0:
             raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
         self.name = name
-        self._play_out = (
-            weights_of(**LADDER[rollout]),
-            1.0 if rollout == "random" else noise,
-            check_whole("cap", cap, 0, _MOST),
+        self._how = PlayOuts(
+            weights_of(**LADDER[policy]),
+            1.0 if policy == "random" else float(noise),
+            check_whole("horizon", horizon, 0, _MOST),
+            check_whole("endgame", endgame, 0, 52),
         )
-        self._endgame = check_whole("endgame", endgame, 0, 52)
-        self._rules = np.zeros(1, RULES)
-        self._states = np.zeros(PLIES + 2, STATE)
-        self._beliefs = new_belief()
+        self._memory = new_memory()
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
@@ -66,22 +62,19 @@ class Pimc(_Searcher):
         name: str = "pimc",
         *,
         worlds: int = 32,
-        rollout: str = "random",
+        policy: str = "random",
         noise: float = 0.1,
-        cap: int = 30,
+        horizon: int = 30,
         endgame: int = 12,
     ) -> None:
-        super().__init__(name, rollout, noise, cap, endgame)
+        super().__init__(name, policy, noise, horizon, endgame)
         self._worlds = check_whole("worlds", worlds, 1, _MOST)
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         """One legal action for each view."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
-        memory = (self._rules, self._beliefs, self._states)
-        pimc_all(
-            views, seeds_for(views, self._seed, seeds), self._worlds, *self._play_out, self._endgame, *memory, actions
-        )
+        pimc_all(views, seeds_for(views, self._seed, seeds), self._worlds, self._how, self._memory, actions)
         return _possible(actions)
 
 
@@ -95,23 +88,22 @@ class Ismcts(_Searcher):
         *,
         iterations: int = 400,
         exploration: float = 0.5,
-        rollout: str = "heuristic",
+        policy: str = "heuristic",
         noise: float = 0.1,
-        cap: int = 30,
+        horizon: int = 30,
     ) -> None:
-        super().__init__(name, rollout, noise, cap, 0)
+        super().__init__(name, policy, noise, horizon, 0)
         if not 0.0 <= exploration <= 100.0:
             raise ValueError(f"exploration={exploration!r} is not allowed: it must be a number in 0..100")
-        self._search = (check_whole("iterations", iterations, 1, _MOST), exploration)
-        self._tree = np.zeros(iterations + 1, NODE)
-        self._path = np.zeros(_DEEPEST, np.int64)
+        self._iterations = check_whole("iterations", iterations, 1, _MOST)
+        self._tree = Tree(np.zeros(iterations + 1, NODE), np.zeros(_DEEPEST, np.int64), float(exploration))
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         """One legal action for each view."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
-        memory = (self._rules, self._beliefs, self._states, self._tree, self._path)
-        ismcts_all(views, seeds_for(views, self._seed, seeds), *self._search, *self._play_out, *memory, actions)
+        seeds = seeds_for(views, self._seed, seeds)
+        ismcts_all(views, seeds, self._iterations, self._how, self._memory, self._tree, actions)
         return _possible(actions)
 
 
@@ -128,27 +120,17 @@ class SeesAll(_Searcher):
         name: str = "sees_all",
         *,
         samples: int = 64,
-        rollout: str = "heuristic",
+        policy: str = "heuristic",
         noise: float = 0.3,
-        cap: int = 60,
+        horizon: int = 60,
         endgame: int = 12,
     ) -> None:
-        super().__init__(name, rollout, noise, cap, endgame)
+        super().__init__(name, policy, noise, horizon, endgame)
         self._samples = check_whole("samples", samples, 1, _MOST)
 
     def act_states(self, rules: Rules, states: np.ndarray) -> np.ndarray:
         """One legal action, int64 (B,), for each state (dtype `rs_env.engine.state.STATE`) of a game that goes on."""
         actions = np.empty(len(states), np.int64)
         compiled = compile_rules(as_rules(rules))
-        open_all(
-            states,
-            compiled,
-            self._seed,
-            self._samples,
-            *self._play_out,
-            self._endgame,
-            self._rules,
-            self._states,
-            actions,
-        )
+        open_all(compiled, states, self._seed, self._samples, self._how, self._memory, actions)
         return actions

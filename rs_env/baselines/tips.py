@@ -3,21 +3,40 @@
 A player is a vector of weights, one for each tip. It plays the legal action with the highest weighed sum, equals being
 drawn at random; with all weights zero it plays at random. `LADDER` names the players, `TIPS` the tips.
 
-The functions here are compiled and work on any record with the public fields, a view or a state of a search; what is
-not public is passed in: the hand, the legal actions, and the chances that others are void (`chances_of_view`,
-`chances_of_state`).
+The functions here are compiled and work on any record with the public fields, a view or a state of a search; the
+caller passes in what is not public: the hand, the legal actions, and the chances that others are void
+(`chances_of_view`, `chances_of_state`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from rs_env.belief import unseen_cards
 from rs_env.cards import NUM_ACTIONS, NUM_RANKS, NUM_SUITS, PICKUP
+from rs_env.engine.belief import unseen_cards
 from rs_env.engine.bits import EMPTY, bit, highest, lowest, nth_member, popcount, suit_set, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, below, mix, unit
 from rs_env.engine.state import NO_SUIT
+from rs_env.engine.types import (
+    Action,
+    ActionSet,
+    Array,
+    Card,
+    CardSet,
+    CompiledRules,
+    Key,
+    Number,
+    Public,
+    Rank,
+    Real,
+    Seat,
+    State,
+    Stream,
+    Suit,
+    View,
+    Views,
+)
 from rs_env.engine.view import view_key
 
 TIPS = ("void", "long", "low", "cheap", "high", "single", "block", "duck", "last", "dump", "ruff", "silent")
@@ -56,49 +75,49 @@ def weights_of(**tips: float) -> np.ndarray:
 
 
 # Tips for a lead. `broken`: chance that somebody cannot follow. A led card that another player must pick up has cost
-# its leader nothing but the lead, and no card of a completed trick comes back either: a lead is always safe for who
-# leads.
+# its leader nothing but the lead, and no card of a completed trick comes back either: a lead is always safe for its
+# leader.
 
 
 @njit(inline="always")
-def tip_void(broken):
-    """Lead what somebody lacks: the trick goes to another hand, which can win no more with so many cards."""
+def tip_void(broken: Real) -> Real:
+    """Lead a suit that somebody lacks: the trick goes to another hand, which can win no more with so many cards."""
     return broken
 
 
 @njit(inline="always")
-def tip_long(hand, suit):
-    """Lead from a long suit: who keeps a card of every suit can follow whatever is led."""
+def tip_long(hand: CardSet, suit: Suit) -> Real:
+    """Lead from a long suit: a player who keeps a card of every suit can follow any lead."""
     return np.float64(popcount(hand & suit_set(suit)))
 
 
 @njit(inline="always")
-def tip_low(rank):
+def tip_low(rank: Rank) -> Real:
     """Lead low: high cards are kept to win tricks, which is what gives the lead."""
     return -np.float64(rank)
 
 
 @njit(inline="always")
-def tip_cheap(rank, broken):
+def tip_cheap(rank: Rank, broken: Real) -> Real:
     """The likelier the trick is broken the lower the lead: a high card would be wasted on it."""
     return -rank * broken
 
 
 @njit(inline="always")
-def tip_high(rank):
-    """Lead high: if everybody follows, the highest card leads again, and who leads need not pick up."""
+def tip_high(rank: Rank) -> Real:
+    """Lead high: if everybody follows, the highest card leads again, and the leader need not pick up."""
     return np.float64(rank)
 
 
 @njit(inline="always")
-def tip_single(hand, suit):
+def tip_single(hand: CardSet, suit: Suit) -> Real:
     """Keep the last card of a suit: without it the suit cannot be followed."""
     return -1.0 if without_lowest(hand & suit_set(suit)) == EMPTY else 0.0
 
 
 @njit(inline="always")
-def tip_block(blocked):
-    """Lead what a player with one card left lacks: he would leave with it."""
+def tip_block(blocked: Real) -> Real:
+    """Lead a suit that a player with one card left lacks, who could otherwise leave with that card."""
     return blocked
 
 
@@ -106,35 +125,35 @@ def tip_block(blocked):
 
 
 @njit(inline="always")
-def tip_duck(rank):
+def tip_duck(rank: Rank) -> Real:
     """Follow low, for the same reason as leading low."""
     return -np.float64(rank)
 
 
 @njit(inline="always")
-def tip_last(p, seat, card):
-    """The last to play wins the trick, and with it the lead, if he can."""
+def tip_last(p: Public, seat: Seat, card: Card) -> Real:
+    """Last to play, win the trick if you can, and with it the lead."""
     suit = suit_set(p.led)
     return 1.0 if p.pending == 1 << seat and card > highest(p.trick & suit) else 0.0
 
 
 @njit(inline="always")
-def tip_dump(rank, later):
+def tip_dump(rank: Rank, later: Real) -> Real:
     """Follow high if somebody later in the trick may be void and pick it all up."""
     return rank * later
 
 
-# Tips for who cannot follow.
+# Tips for a player who cannot follow.
 
 
 @njit(inline="always")
-def tip_ruff():
+def tip_ruff() -> Real:
     """Trump rather than pick up."""
     return 1.0
 
 
 @njit(inline="always")
-def tip_silent(rules):
+def tip_silent(rules: CompiledRules) -> Real:
     """Play on silently rather than pick up, unless that is noticed more often than not."""
     return 1.2 - 2.0 * rules.silent_catch
 
@@ -143,7 +162,7 @@ def tip_silent(rules):
 
 
 @njit(inline="always")
-def _lead_score(w, hand, card, suit, chances):
+def _lead_score(w: Array, hand: CardSet, card: Card, suit: Suit, chances: Array) -> Real:
     rank = card % NUM_RANKS
     broken = chances[_BREAKS + suit]
     return (
@@ -158,19 +177,19 @@ def _lead_score(w, hand, card, suit, chances):
 
 
 @njit(inline="always")
-def _follow_score(w, p, seat, card, chances):
+def _follow_score(w: Array, p: Public, seat: Seat, card: Card, chances: Array) -> Real:
     rank = card % NUM_RANKS
     return w[DUCK] * tip_duck(rank) + w[LAST] * tip_last(p, seat, card) + w[DUMP] * tip_dump(rank, chances[_LATER])
 
 
 @njit(inline="always")
-def _void_score(w, rules, p, card, suit):
+def _void_score(w: Array, rules: CompiledRules, p: Public, card: Card, suit: Suit) -> Real:
     worth = w[RUFF] * tip_ruff() if suit == p.trump else w[SILENT] * tip_silent(rules)
     return worth + 0.01 * w[DUCK] * tip_duck(card % NUM_RANKS)
 
 
 @njit(inline="always")
-def _score(w, rules, p, seat, hand, card, chances):
+def _score(w: Array, rules: CompiledRules, p: Public, seat: Seat, hand: CardSet, card: Action, chances: Array) -> Real:
     """The weighed sum of the tips for an action; the pickup has 0."""
     if card == PICKUP:
         return 0.0
@@ -185,7 +204,16 @@ def _score(w, rules, p, seat, hand, card, chances):
 
 
 @njit
-def choose(w, rules, p, seat, hand, legal, chances, stream):
+def choose(
+    w: Array,
+    rules: CompiledRules,
+    p: Public,
+    seat: Seat,
+    hand: CardSet,
+    legal: ActionSet,
+    chances: Array,
+    stream: Stream,
+) -> Action:
     """The action with the highest score; nothing but the draw among equals depends on `stream`."""
     best_score, best = -np.inf, np.int64(PICKUP)
     while legal != EMPTY:
@@ -198,7 +226,7 @@ def choose(w, rules, p, seat, hand, legal, chances, stream):
 
 
 @njit(inline="always")
-def at_random(legal, stream):
+def at_random(legal: ActionSet, stream: Stream) -> Action:
     """Any legal action, uniformly."""
     return nth_member(legal, below(stream, popcount(legal)))
 
@@ -207,7 +235,7 @@ def at_random(legal, stream):
 
 
 @njit(inline="always")
-def chances_of_state(rules, s, seat, chances):
+def chances_of_state(rules: CompiledRules, s: State, seat: Seat, chances: Array) -> None:
     """What `chances_of_view` writes, for a state whose hands are open: 0 or 1."""
     for suit in range(NUM_SUITS):
         chances[_BREAKS + suit] = 0.0
@@ -228,7 +256,7 @@ def chances_of_state(rules, s, seat, chances):
 
 
 @njit
-def chances_of_view(view, chances):
+def chances_of_view(view: View, chances: Array) -> None:
     """Write the chances that others are void, the seats taken as independent.
 
     First for each suit the chance that somebody cannot follow its lead, then for each that somebody with one card left
@@ -257,7 +285,7 @@ def chances_of_view(view, chances):
 
 
 @njit(inline="always")
-def _chance_void(view, seat, suit, unseen, total):
+def _chance_void(view: View, seat: Seat, suit: Suit, unseen: CardSet, total: Number) -> Real:
     """Probability that another seat has none of a suit, its unknown cards taken as drawn from all unseen cards with
     replacement.
     """
@@ -271,7 +299,7 @@ def _chance_void(view, seat, suit, unseen, total):
 
 
 @njit
-def act(w, view, seed, chances):
+def act(w: Array, view: View, seed: Key, chances: Array) -> Action:
     """The action of the player with weights `w` for a view. Draws depend on the view and on `seed` only."""
     stream = advance(view_key(view, seed))
     plain = True
@@ -284,7 +312,7 @@ def act(w, view, seed, chances):
 
 
 @njit(cache=True, nogil=True)
-def act_all(w, views, seeds, actions):
+def act_all(w: Array, views: Views, seeds: Array, actions: Array) -> None:
     """Write the action of the player with weights `w` for each view, drawn from the seed beside it."""
     chances = np.empty(NUM_CHANCES)
     for i in range(views.shape[0]):
@@ -292,7 +320,7 @@ def act_all(w, views, seeds, actions):
 
 
 @njit(cache=True, nogil=True)
-def policy_all(w, views, probabilities):
+def policy_all(w: Array, views: Views, probabilities: Array) -> None:
     """Write the probability of each action of the player with weights `w`, 0 before, for each view: the best ones
     alike.
     """

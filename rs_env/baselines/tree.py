@@ -9,16 +9,19 @@ TCIAIG 4(2), 2012: SO-ISMCTS.)
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from rs_env.baselines.search import UNDECIDED, best_action, play_out, utility, without_search
-from rs_env.baselines.tips import NUM_CHANCES, at_random
-from rs_env.belief import draw
+from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, play_out, utility, without_search
+from rs_env.baselines.tips import at_random
 from rs_env.engine import play
+from rs_env.engine.belief import draw
 from rs_env.engine.bits import EMPTY, bit
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix
 from rs_env.engine.state import RUNNING
+from rs_env.engine.types import Action, ActionSet, Array, Number, Seat, Stream, Views
 from rs_env.engine.view import view_key
 
 NODE = np.dtype(
@@ -36,16 +39,29 @@ NODE = np.dtype(
 )
 
 
+class Tree(NamedTuple):
+    """Memory for the tree of one search."""
+
+    nodes: Array
+    """Of dtype `NODE`; the first one is the root."""
+
+    path: Array
+    """Int64: the nodes from the root down to the one that is played out from."""
+
+    exploration: float
+    """The factor of the confidence bound."""
+
+
 @njit
-def _select(tree, node, legal, exploration):
+def _select(tree: Tree, node: Number, legal: ActionSet) -> Number:
     """The child with the highest upper confidence bound among the legal ones, all of which exist."""
     best, best_bound = np.int64(0), -np.inf
-    child = np.int64(tree[node].first_child)
+    child = np.int64(tree.nodes[node].first_child)
     while child != 0:
-        c = tree[child]
-        if legal >> np.uint64(c.action) & np.uint64(1):
+        c = tree.nodes[child]
+        if legal & bit(c.action):
             c.available += 1
-            bound = c.value / c.visits + exploration * np.sqrt(np.log(c.available) / c.visits)
+            bound = c.value / c.visits + tree.exploration * np.sqrt(np.log(c.available) / c.visits)
             if bound > best_bound:
                 best, best_bound = child, bound
         child = np.int64(c.next_sibling)
@@ -53,9 +69,9 @@ def _select(tree, node, legal, exploration):
 
 
 @njit
-def _add_child(tree, size, parent, action, seat):
+def _add_child(nodes: Array, size: Number, parent: Number, action: Action, seat: Seat) -> None:
     """Make node number `size` a child."""
-    c = tree[size]
+    c = nodes[size]
     c.tried = EMPTY
     c.value = 0.0
     c.visits = 0
@@ -63,40 +79,40 @@ def _add_child(tree, size, parent, action, seat):
     c.first_child = 0
     c.action = action
     c.seat = seat
-    c.next_sibling = tree[parent].first_child
-    tree[parent].first_child = size
-    tree[parent].tried |= bit(action)
+    c.next_sibling = nodes[parent].first_child
+    nodes[parent].first_child = size
+    nodes[parent].tried |= bit(action)
 
 
 @njit
-def _iterate(rules, weights, noise, limit, exploration, tree, size, path, s, stream, chances):
-    """One iteration in the world `s`; returns the size of the tree after it."""
+def _iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Stream) -> Number:
+    """One iteration in the world ``memory.states[0]``; returns the size of the tree after it."""
+    rules, s = memory.rules_array[0], memory.states[0]
+    nodes, path = tree.nodes, tree.path
     node, depth = np.int64(0), 0
     while s.status == RUNNING and depth < path.shape[0]:
         legal = play.options(rules, s)
-        untried = legal & ~tree[node].tried
+        untried = legal & ~nodes[node].tried
         seat = np.int64(s.turn)
         if untried == EMPTY:
-            node = _select(tree, node, legal, exploration)
-        elif size < tree.shape[0]:
+            node = _select(tree, node, legal)
+        elif size < nodes.shape[0]:
             stream = advance(stream)
-            _add_child(tree, size, node, at_random(untried, stream), seat)
+            _add_child(nodes, size, node, at_random(untried, stream), seat)
             node = size
             size += 1
         else:
             break
         path[depth] = node
         depth += 1
-        action = np.int64(tree[node].action)
+        action = np.int64(nodes[node].action)
         play.step(rules, s, action)
-        noticed = s.hand[seat] >> np.uint64(action) & np.uint64(
-            1
-        )  # the card went back: what follows is no part of this branch
-        if tree[node].visits == 0 or noticed:
+        was_noticed = s.hand[seat] & bit(action)  # the card went back: what follows is no part of this branch
+        if nodes[node].visits == 0 or was_noticed:
             break
-    taken = play_out(rules, weights, noise, s, limit, stream, chances)
+    taken = play_out(rules, how, s, stream, memory.chances)
     for i in range(depth):
-        c = tree[path[i]]
+        c = nodes[path[i]]
         c.visits += 1
         c.value += utility(rules, s, np.int64(c.seat), depth + taken)
     return size
@@ -104,27 +120,25 @@ def _iterate(rules, weights, noise, limit, exploration, tree, size, path, s, str
 
 @njit(cache=True, nogil=True)
 def ismcts_all(
-    views, seeds, iterations, exploration, weights, noise, limit, rules, beliefs, states, tree, path, actions
-):
-    """Write the most visited action for each view; `rules`, `beliefs`, `states`, `tree` and `path` are memory to work
-    in.
-    """
-    chances, totals = np.empty(NUM_CHANCES), np.empty(64)
+    views: Views, seeds: Array, iterations: Number, how: PlayOuts, memory: Memory, tree: Tree, actions: Array
+) -> None:
+    """Write the most visited action for each view, after so many iterations."""
+    nodes, totals = tree.nodes, memory.totals
     for i in range(views.shape[0]):
         view = views[i]
         stream = view_key(view, seeds[i])
-        actions[i] = without_search(view, rules, beliefs[0])
+        actions[i] = without_search(view, memory)
         if actions[i] != UNDECIDED:
             continue
-        tree[0].tried, tree[0].first_child, size = EMPTY, 0, 1
+        nodes[0].tried = EMPTY
+        nodes[0].first_child = 0
+        size = 1
         for _ in range(iterations):
-            stream = draw(view, beliefs[0], stream, states[0])
-            size = _iterate(
-                rules[0], weights, noise, limit, exploration, tree, size, path, states[0], mix(stream), chances
-            )
+            stream = draw(view, memory.beliefs[0], stream, memory.states[0])
+            size = _iterate(how, memory, tree, size, mix(stream))
         totals[:] = 0.0
-        child = np.int64(tree[0].first_child)
+        child = np.int64(nodes[0].first_child)
         while child != 0:
-            totals[tree[child].action] = tree[child].visits
-            child = np.int64(tree[child].next_sibling)
+            totals[nodes[child].action] = nodes[child].visits
+            child = np.int64(nodes[child].next_sibling)
         actions[i] = best_action(totals, view.legal, stream)

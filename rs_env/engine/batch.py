@@ -23,27 +23,28 @@ from rs_env.engine.packing import encode_packed
 from rs_env.engine.rng import advance, below, game_key
 from rs_env.engine.scoring import reward
 from rs_env.engine.state import NOBODY, RUNNING, TERMINATED, TRUNCATED
+from rs_env.engine.types import Action, Array, CompiledRules, Key, Number, RulesArray, State, States
 
 POLICY_STREAM = np.uint64(0x5EED_0FAC_7104_5000)
 
 
 @njit(cache=True, nogil=True)
-def begin_games(rules, states, seed, policy):
+def begin_games(rules_array: RulesArray, states: States, seed: Key, policy: Array) -> None:
     for i in range(states.shape[0]):
         play.begin_game(states[i], seed, np.uint64(i))
-        play.begin_episode(rules[0], states[i], NOBODY)
+        play.begin_episode(rules_array[0], states[i], NOBODY)
         policy[i] = game_key(seed ^ POLICY_STREAM, np.uint64(i))
 
 
 @njit(cache=True, nogil=True)
-def next_episodes(rules, states):
+def next_episodes(rules_array: RulesArray, states: States) -> None:
     for i in range(states.shape[0]):
-        play.next_deck(rules[0], states[i])
-        play.begin_episode(rules[0], states[i], NOBODY)
+        play.next_deck(rules_array[0], states[i])
+        play.begin_episode(rules_array[0], states[i], NOBODY)
 
 
 @njit(cache=True, nogil=True)
-def random_actions(legal, policy, out):
+def random_actions(legal: Array, policy: Array, out: Array) -> None:
     for i in range(legal.shape[0]):
         stream, options = advance(policy[i]), legal[i]
         policy[i] = stream
@@ -51,7 +52,7 @@ def random_actions(legal, policy, out):
 
 
 @njit(cache=True, nogil=True)
-def play_randomly(rules_array, states, policy, steps):
+def play_randomly(rules_array: RulesArray, states: States, policy: Array, steps: Number) -> None:
     """Game after game, which keeps a game in the fastest memory; the pickup, known without a draw, has its own short
     way.
     """
@@ -77,7 +78,7 @@ def play_randomly(rules_array, states, policy, steps):
 
 
 @njit(inline="always")
-def _advance(rules, s, action, skip_forced):
+def _advance(rules: CompiledRules, s: State, action: Action, skip_forced: bool) -> None:
     """Take an action, and forced ones after it."""
     play.step(rules, s, action)
     while skip_forced and s.status == RUNNING:
@@ -88,8 +89,9 @@ def _advance(rules, s, action, skip_forced):
 
 
 @njit
-def _finish(rules, s, rewards, terminated, truncated, i):
-    """Write the outcome of an episode that has ended and start the next one."""
+def _finish(rules: CompiledRules, s: State, outcomes: tuple, i: Number) -> None:
+    """Write the outcome of an episode of game i that has ended, and start the next one."""
+    rewards, terminated, truncated = outcomes
     terminated[i] = s.status == TERMINATED
     truncated[i] = s.status == TRUNCATED
     for seat in range(rules.num_players):
@@ -100,22 +102,32 @@ def _finish(rules, s, rewards, terminated, truncated, i):
 
 @njit(cache=True, nogil=True)
 def run(
-    rules_array, states, actions, legal, act, skip_forced, packed,
-    observation, width, mask, current_player, rewards, terminated, truncated,
-):  # fmt: skip
-    """Step the games if `act`, then show them: rows of `width` bytes of observation, and masks unless `packed`."""
+    rules_array: RulesArray, states: States, actions: Array, legal: Array, flags: tuple, shown: tuple, outcomes: tuple
+) -> None:
+    """Step the games and show them.
+
+    flags: (act, skip_forced, packed): take the actions, else only show; play forced turns too; show packed
+    observations, which need no mask.
+    shown: (observation, mask, current_player), outcomes: (rewards, terminated, truncated): what is written, see
+    `rs_env.envs.self_play.Batch`, with rows of observation as bytes. These are plain tuples, since Numba finds the type
+    of named ones slowly.
+    """
     rules = rules_array[0]
     n = np.int64(rules.num_players)
-    row, mask_row = address_of(observation), address_of(mask)
-    terminated[:] = False  # what follows writes here only where an episode ends
+    act, skip_forced, packed = flags
+    observation, mask, current_player = shown
+    row, width = address_of(observation), observation.shape[1]
+    mask_row = address_of(mask)
+    rewards, terminated, truncated = outcomes
+    rewards[:] = 0.0  # what follows writes here only where an episode ends
+    terminated[:] = False
     truncated[:] = False
-    rewards[:] = 0.0
     for i in range(states.shape[0]):
         s = states[i]
         if act:
             _advance(rules, s, actions[i], skip_forced)
             if s.status != RUNNING:
-                _finish(rules, s, rewards, terminated, truncated, i)
+                _finish(rules, s, outcomes, i)
         options = play.options(rules, s)
         if packed:
             encode_packed(rules, s, n, s.turn, s.hand[s.turn], options, row, i * width)
@@ -130,7 +142,7 @@ def run(
 
 
 @njit(cache=True, nogil=True)
-def scale(rows, high, out):
+def scale(rows: Array, high: Array, out: Array) -> None:
     """Write rows of int8 divided by their upper bounds."""
     for i in range(rows.shape[0]):
         for j in range(high.shape[0]):
@@ -142,7 +154,7 @@ def scale(rows, high, out):
 
 
 @njit
-def use_threads(count):
+def use_threads(count: Number) -> Number:
     """Let parallel loops run in this many threads from now on; returns the number before.
 
     From Python this costs more than waking the threads does.
@@ -153,7 +165,7 @@ def use_threads(count):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def find_illegal_parallel(bounds, legal, actions, illegal):
+def find_illegal_parallel(bounds: Array, legal: Array, actions: Array, illegal: Array) -> bool:
     found = 0
     for c in prange(bounds.shape[0] - 1):
         a, b = bounds[c], bounds[c + 1]
@@ -162,21 +174,23 @@ def find_illegal_parallel(bounds, legal, actions, illegal):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def random_actions_parallel(bounds, legal, policy, out):
+def random_actions_parallel(bounds: Array, legal: Array, policy: Array, out: Array) -> None:
     for c in prange(bounds.shape[0] - 1):
         a, b = bounds[c], bounds[c + 1]
         random_actions(legal[a:b], policy[a:b], out[a:b])
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def play_randomly_parallel(bounds, rules, states, policy, steps):
+def play_randomly_parallel(
+    bounds: Array, rules_array: RulesArray, states: States, policy: Array, steps: Number
+) -> None:
     for c in prange(bounds.shape[0] - 1):
         a, b = bounds[c], bounds[c + 1]
-        play_randomly(rules, states[a:b], policy[a:b], steps)
+        play_randomly(rules_array, states[a:b], policy[a:b], steps)
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def scale_parallel(bounds, rows, high, out):
+def scale_parallel(bounds: Array, rows: Array, high: Array, out: Array) -> None:
     for c in prange(bounds.shape[0] - 1):
         a, b = bounds[c], bounds[c + 1]
         scale(rows[a:b], high, out[a:b])
@@ -184,12 +198,19 @@ def scale_parallel(bounds, rows, high, out):
 
 @njit(cache=True, nogil=True, parallel=True)
 def run_parallel(
-    bounds, rules, states, actions, legal, act, skip_forced, packed,
-    observation, width, mask, current_player, rewards, terminated, truncated,
-):  # fmt: skip
+    bounds: Array,
+    rules_array: RulesArray,
+    states: States,
+    actions: Array,
+    legal: Array,
+    flags: tuple,
+    shown: tuple,
+    outcomes: tuple,
+) -> None:
+    observation, mask, current_player = shown
+    rewards, terminated, truncated = outcomes
     for c in prange(bounds.shape[0] - 1):
         a, b = bounds[c], bounds[c + 1]
-        run(
-            rules, states[a:b], actions[a:b], legal[a:b], act, skip_forced, packed,
-            observation[a:b], width, mask[a:b], current_player[a:b], rewards[a:b], terminated[a:b], truncated[a:b],
-        )  # fmt: skip
+        shown_here = (observation[a:b], mask[a:b], current_player[a:b])
+        outcomes_here = (rewards[a:b], terminated[a:b], truncated[a:b])
+        run(rules_array, states[a:b], actions[a:b], legal[a:b], flags, shown_here, outcomes_here)

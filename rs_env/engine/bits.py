@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 
 from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, PICKUP
 from rs_env.engine.jit import njit
+from rs_env.engine.types import CardSet, Number, Seat, SeatSet, Suit
 
 ONE = np.uint64(1)
 EMPTY = np.uint64(0)
@@ -62,31 +63,31 @@ def _leading_zeros(typingctx, x):
 
 
 @njit(inline="always")
-def highest(x):
+def highest(x: CardSet) -> Number:
     """Position of the highest member; -1 for the empty set."""
     return np.int64(63) - _leading_zeros(x)
 
 
 @njit(inline="always")
-def bit(position):
+def bit(position: Number) -> CardSet:
     """The set with one member."""
     return ONE << np.uint64(position)
 
 
 @njit(inline="always")
-def suit_set(suit):
+def suit_set(suit: Suit) -> CardSet:
     """All 13 cards of a suit."""
     return ALL_RANKS << np.uint64(NUM_RANKS * suit)
 
 
 @njit(inline="always")
-def without_lowest(x):
+def without_lowest(x: CardSet) -> CardSet:
     """The set less its lowest member."""
     return x & (x - ONE)
 
 
 @njit(inline="always")
-def nth_member(x, n):
+def nth_member(x: CardSet, n: Number) -> Number:
     """Position of member number `n`, counted from the lowest as 0.
 
     Without a loop, whose length no processor could foresee: the byte that holds it by counts of members up to each
@@ -104,7 +105,7 @@ def nth_member(x, n):
 
 
 @njit(inline="always")
-def next_seat(seats, seat, num_players):
+def next_seat(seats: SeatSet, seat: Seat, num_players: Number) -> Seat:
     """The first member of the set of seats that follows `seat` clockwise; `seat` itself comes last."""
     ring = np.uint64(seats)
     ring = (ring | ring << np.uint64(num_players)) >> np.uint64(seat + 1)
@@ -112,9 +113,15 @@ def next_seat(seats, seat, num_players):
     return found - num_players if found >= num_players else found
 
 
+@njit(inline="always")
+def left_of(seat: Seat, num_players: Number) -> Seat:
+    """The next seat clockwise, in or out of the game."""
+    return seat + 1 if seat + 1 < num_players else 0
+
+
 # Writing rows of bytes. A row is given by the address of its first entry, since Numba would count references to an
-# array in each of the many small functions that write to it. There is no bounds check: who calls must know that the row
-# is long enough.
+# array in each of the many small functions that write to it. There is no bounds check: the caller must know that the
+# row is long enough.
 
 
 @intrinsic

@@ -77,11 +77,13 @@ def code_folder() -> Path | None:
                 shutil.rmtree(older, ignore_errors=True)
         if base == _temporary():
             _say(
-                f"compiled code is kept in {folder}, which may not last: no other folder can be written to; NUMBA_CACHE_DIR=... names one"
+                f"compiled code is kept in {folder}, which may not last: no other folder can be written to;"
+                " NUMBA_CACHE_DIR=... names one"
             )
         return folder
     _say(
-        "no folder can be written to, so each process compiles anew, some seconds each time; NUMBA_CACHE_DIR=... names a folder"
+        "no folder can be written to, so each process compiles anew, some seconds each time; NUMBA_CACHE_DIR=..."
+        " names a folder"
     )
     return None
 
@@ -124,8 +126,8 @@ def _temporary() -> Path:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether the folder, made if need be, is this user's alone: what lies there is run, and all may write beside
-    it.
+    """Whether the folder, made if need be, is this user's alone: this process runs the code there, and others may
+    write beside it.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -151,8 +153,8 @@ def _writable(folder: Path) -> bool:
 
 
 def _holds_code(folder: Path) -> bool:
-    """Whether code was compiled there before, as by root for an image of a container: then it is used, whoever may add
-    to it.
+    """Whether code was compiled there before, as by root for an image of a container: then this process uses it, even
+    where it cannot add to it.
     """
     return any(folder.glob("*.nbi"))
 

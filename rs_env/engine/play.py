@@ -1,8 +1,8 @@
 """The rules, written once: deal, legal actions, step. What a deal is worth is in `rs_env.engine.scoring`.
 
-Every function here is scalar code on one record of `rs_env.engine.state`, compiled by Numba. Nothing allocates, nothing knows
-about Python objects, and all chance comes from the record itself. ``docs/rules.md`` is the text that this code follows,
-section by section.
+Every function here is scalar code on one record of `rs_env.engine.state`, compiled by Numba. Nothing allocates, nothing
+knows about Python objects, and all chance comes from the record itself. ``docs/rules.md`` is the text that this code
+follows, section by section.
 
 Words: a player is *in* until out for good; *pending* are the seats that have yet to play to the trick; a *leaver* has
 played the last card to a trick that is not yet complete.
@@ -20,6 +20,7 @@ from rs_env.engine.bits import (
     SUIT_SETS,
     bit,
     highest,
+    left_of,
     lowest,
     next_seat,
     popcount,
@@ -29,6 +30,19 @@ from rs_env.engine.jit import njit
 from rs_env.engine.rng import CHANCE, DEALER, DECK, LEARNER, advance, below, deal_stream, game_key, unit
 from rs_env.engine.scoring import add_scores
 from rs_env.engine.state import LAST_DEALT, NO_CARD, NO_SUIT, NOBODY, NOTHING_PLAYED, RUNNING, TERMINATED, TRUNCATED
+from rs_env.engine.types import (
+    Action,
+    ActionSet,
+    Card,
+    CardSet,
+    CompiledRules,
+    Key,
+    Number,
+    PlayedCards,
+    Seat,
+    State,
+    Suit,
+)
 from rs_env.rules import MAX_PLAYERS
 
 _EACH_BYTE = np.uint64(0x0101_0101_0101_0101)
@@ -44,14 +58,14 @@ _SUITS = np.array([suit_of(card) for card in range(NUM_CARDS)], dtype=np.int8)
 
 
 @njit(inline="always")
-def begin_game(s, seed, index):
+def begin_game(s: State, seed: Key, index: Number) -> None:
     """Make `s` game number `index` of a batch with this seed, before its first deal."""
     s.key = game_key(seed, index)
     s.deal = 0
 
 
 @njit(inline="always")
-def begin_episode(rules, s, dealer):
+def begin_episode(rules: CompiledRules, s: State, dealer: Seat) -> None:
     """Start a deal or match with deck number ``s.deal``; the dealer is drawn by lot where `dealer` is NOBODY."""
     if dealer == NOBODY:
         dealer = below(deal_stream(s.key, s.deal, DEALER), rules.num_players)
@@ -65,13 +79,13 @@ def begin_episode(rules, s, dealer):
 
 
 @njit(inline="always")
-def seat_of_learner(rules, s):
-    """A seat drawn for whoever wants a random one, by the number of the running deal's deck alone."""
+def seat_of_learner(rules: CompiledRules, s: State) -> Seat:
+    """The seat of a learner that wants a random one, drawn by the number of the running deal's deck alone."""
     return below(deal_stream(s.key, s.deal, LEARNER), rules.num_players)
 
 
 @njit(cache=True, nogil=True)
-def shuffle(rules, s):
+def shuffle(rules: CompiledRules, s: State) -> None:
     """Fill ``s.deck`` with deck number ``s.deal``, by Fisher and Yates inside out: each card goes to a random place
     among those before.
     """
@@ -86,18 +100,18 @@ def shuffle(rules, s):
 
 
 @njit(cache=True, nogil=True)
-def deal_out(rules, s):
+def deal_out(rules: CompiledRules, s: State) -> None:
     """Deal ``s.deck`` round the table from the seat after ``s.dealer``, who leads the first trick."""
     n = np.int64(rules.num_players)
-    for seat in range(MAX_PLAYERS):
-        s.hand[seat] = EMPTY
-        s.hand_size[seat] = 0
-        s.known[seat] = EMPTY
-        s.excluded[seat] = 0
-        s.out[seat] = NOBODY
+    for k in range(MAX_PLAYERS):
+        s.hand[k] = EMPTY
+        s.hand_size[k] = 0
+        s.known[k] = EMPTY
+        s.excluded[k] = 0
+        s.out[k] = NOBODY
     seat = np.int64(s.dealer)
     for first in range(n):
-        seat = seat + 1 if seat + 1 < n else 0
+        seat = left_of(seat, n)
         hand = EMPTY
         for i in range(first, rules.num_cards, n):
             hand |= bit(s.deck[i])
@@ -118,7 +132,7 @@ def deal_out(rules, s):
 
 
 @njit(inline="always")
-def start_trick(s, leader, barred):
+def start_trick(s: State, leader: Seat, barred: Suit) -> None:
     s.trick = EMPTY
     s.played = NOTHING_PLAYED
     s.leavers = 0
@@ -133,13 +147,13 @@ def start_trick(s, leader, barred):
 
 
 @njit(inline="always")
-def card_played(played, seat):
+def card_played(played: PlayedCards, seat: Seat) -> Card:
     """The seat's card in the trick, or NO_CARD, from the field `played`."""
     return np.int64(np.int8(played >> np.uint64(8 * seat)))
 
 
 @njit(inline="always")
-def seat_of_card(played, card):
+def seat_of_card(played: PlayedCards, card: Card) -> Seat:
     """The seat whose card in the trick this is.
 
     Finds the zero byte of a word without a loop; exact for the lowest one, and there is no other.
@@ -150,19 +164,19 @@ def seat_of_card(played, card):
 
 
 @njit(inline="always")
-def trumps(s):
+def trumps(s: State) -> CardSet:
     """The set of all trumps, empty where there are none."""
     return suit_set(s.trump) if s.trump >= 0 else EMPTY
 
 
 @njit(cache=True, nogil=True)
-def legal_actions(rules, s):
+def legal_actions(rules: CompiledRules, s: State) -> ActionSet:
     """The set of legal actions of the seat to act, bit `PICKUP` for the pickup; empty when the game is over."""
     return options(rules, s) if s.status == RUNNING else EMPTY
 
 
 @njit(inline="always")
-def options(rules, s):
+def options(rules: CompiledRules, s: State) -> ActionSet:
     """The same for a game that is known to go on."""
     hand = s.hand[s.turn]
     playable = hand & _FOLLOWS[np.uint8(s.led + 1)] & ~_BARRED[np.uint8(s.barred + 1)]
@@ -176,7 +190,7 @@ def options(rules, s):
 
 
 @njit(cache=True, nogil=True)
-def step(rules, s, action):
+def step(rules: CompiledRules, s: State, action: Action) -> None:
     """Take a legal action (unchecked) for the seat to act, and go on to the next decision or the end."""
     if action == PICKUP:
         step_pickup(rules, s)
@@ -185,7 +199,7 @@ def step(rules, s, action):
 
 
 @njit(inline="always")
-def step_pickup(rules, s):
+def step_pickup(rules: CompiledRules, s: State) -> None:
     """Pick up the trick."""
     s.actions += 1
     s.excluded[s.turn] |= 1 << s.led
@@ -194,7 +208,7 @@ def step_pickup(rules, s):
 
 
 @njit(inline="always")
-def step_card(rules, s, card):
+def step_card(rules: CompiledRules, s: State, card: Card) -> None:
     """Play a card."""
     s.actions += 1
     play_card(rules, s, card)
@@ -202,13 +216,13 @@ def step_card(rules, s, card):
 
 
 @njit(inline="always")
-def truncate_at_limit(rules, s):
+def truncate_at_limit(rules: CompiledRules, s: State) -> None:
     if s.actions >= rules.max_actions and s.status == RUNNING:
         end_deal(rules, s, np.int8(TRUNCATED))
 
 
 @njit(inline="always")
-def play_card(rules, s, card):
+def play_card(rules: CompiledRules, s: State, card: Card) -> None:
     seat = s.turn
     suit = _SUITS[np.uint8(card)]
     this = bit(card)
@@ -227,7 +241,8 @@ def play_card(rules, s, card):
     s.hand_size[seat] -= 1
     s.known[seat] &= ~this
     s.trick |= this
-    s.played ^= np.uint64(card ^ 0xFF) << np.uint64(seat << 3)
+    # The seat's byte is NO_CARD, all ones: flipping those that the card lacks leaves the card.
+    s.played ^= np.uint64(card ^ 0xFF) << np.uint64(8 * seat)
     s.pending &= ~(1 << seat)
     if hand == EMPTY:
         if not rules.immediate:
@@ -244,7 +259,7 @@ def play_card(rules, s, card):
 
 
 @njit(inline="always")
-def leave(s, seat):
+def leave(s: State, seat: Seat) -> None:
     """Out for good, with the next place."""
     s.still_in &= ~(1 << seat)
     s.out[s.num_out] = seat
@@ -252,12 +267,12 @@ def leave(s, seat):
 
 
 @njit(inline="always")
-def deal_is_decided(rules, s):
+def deal_is_decided(rules: CompiledRules, s: State) -> bool:
     return s.num_out > 0 if not rules.play_on else popcount(np.uint64(s.still_in)) <= 1
 
 
 @njit(inline="always")
-def complete_trick(rules, s):
+def complete_trick(rules: CompiledRules, s: State) -> None:
     """Everybody has played: the cards are dead, leavers are out, the winner leads."""
     n = np.int64(rules.num_players)
     best = s.trick & trumps(s)
@@ -272,7 +287,7 @@ def complete_trick(rules, s):
         for _ in range(n):
             if s.leavers >> seat & 1:
                 leave(s, seat)
-            seat = seat + 1 if seat + 1 < n else 0
+            seat = left_of(seat, n)
         start_trick(s, winner, NO_SUIT)  # so that nothing lies on the table when the deal ends here
         if deal_is_decided(rules, s):
             end_deal(rules, s, np.int8(TERMINATED))
@@ -283,7 +298,7 @@ def complete_trick(rules, s):
 
 
 @njit
-def bury_in_order(rules, s):
+def bury_in_order(rules: CompiledRules, s: State) -> None:
     """Add the trick to the ordered pile of dead cards, which a noticed player draws from."""
     n = np.int64(rules.num_players)
     seat = np.int64(s.leader)
@@ -292,11 +307,11 @@ def bury_in_order(rules, s):
         if card != NO_CARD:
             s.dead_order[s.num_dead] = card
             s.num_dead += 1
-        seat = seat + 1 if seat + 1 < n else 0
+        seat = left_of(seat, n)
 
 
 @njit(inline="always")
-def take(s, seat, cards):
+def take(s: State, seat: Seat, cards: CardSet) -> None:
     """Everybody sees these cards go to the seat's hand."""
     s.hand[seat] |= cards
     s.known[seat] |= cards
@@ -304,7 +319,7 @@ def take(s, seat, cards):
 
 
 @njit
-def break_trick(rules, s, leaver_takes):
+def break_trick(rules: CompiledRules, s: State, leaver_takes: bool) -> None:
     """The seat to act ends the trick and leads the next one.
 
     Leavers take back their own last cards; the rest goes to the first of them if `leaver_takes`, else to the seat to
@@ -323,13 +338,13 @@ def break_trick(rules, s, leaver_takes):
                 rest ^= own
                 if leaver_takes and taker == seat:
                     taker = other
-            other = other + 1 if other + 1 < n else 0
+            other = left_of(other, n)
     take(s, taker, rest)
     start_trick(s, seat, s.led if rules.bar_suit else NO_SUIT)
 
 
 @njit
-def notice_silent_play(rules, s, card):
+def notice_silent_play(rules: CompiledRules, s: State, card: CardSet) -> None:
     """The card goes back, its player takes the trick and draws as many dead cards, the last dead first."""
     seat = np.int64(s.turn)
     draws = min(popcount(s.trick), np.int64(s.num_dead))
@@ -346,7 +361,7 @@ def notice_silent_play(rules, s, card):
 
 
 @njit
-def end_deal(rules, s, status):
+def end_deal(rules: CompiledRules, s: State, status: Number) -> None:
     """End the episode with this status, or in a match add up the scores and deal again."""
     if rules.target == 0.0:
         s.status = status
@@ -358,12 +373,12 @@ def end_deal(rules, s, status):
         s.status = TRUNCATED
     else:
         next_deck(rules, s)
-        s.dealer = s.dealer + 1 if s.dealer + 1 < rules.num_players else 0
+        s.dealer = left_of(s.dealer, rules.num_players)
         shuffle(rules, s)
         deal_out(rules, s)
 
 
 @njit(inline="always")
-def next_deck(rules, s):
+def next_deck(rules: CompiledRules, s: State) -> None:
     """Go on to the game's next deck."""
     s.deal += 1

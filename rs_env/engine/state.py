@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from rs_env.cards import NUM_CARDS, SUIT_NAMES, set_of
-from rs_env.rules import MAX_PLAYERS, SCORING, Rules
+from rs_env.rules import MAX_PLAYERS, SCORING, Rules, Trump
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 WIN, PLACES, CARDS, FACE, PARLETT = range(len(SCORING))
@@ -46,10 +46,11 @@ RULES = np.dtype(
     align=True,
 )
 
-# What everybody knows; part of every state and of every view.
-PUBLIC_FIELDS = [
-    ("trick", np.uint64),
-    ("dead", np.uint64),
+# The fields of a state in the order in which they lie in memory: first what most steps touch, one cache line of 64
+# bytes, then one of known cards and one of hands; all in all there are six. Every player knows all but `HIDDEN`.
+_FIELDS = [
+    ("trick", np.uint64),  # cards on the table, as a set
+    ("dead", np.uint64),  # cards of completed tricks, as a set
     ("played", np.uint64),  # each seat's card in the trick, a byte each, or NO_CARD; see card_played
     ("excluded", np.uint8, (MAX_PLAYERS,)),  # suits in which the seat has once been void, as a set
     ("hand_size", np.int8, (MAX_PLAYERS,)),
@@ -67,34 +68,35 @@ PUBLIC_FIELDS = [
     ("status", np.int8),  # RUNNING, TERMINATED or TRUNCATED
     ("dealer", np.uint8),
     ("num_dead", np.int8),  # length of dead_order
+    ("deal", np.int32),  # number of the deck: 0, 1, ... over all episodes of the game
     ("known", np.uint64, (MAX_PLAYERS,)),  # cards in hand that everybody has seen there
+    ("hand", np.uint64, (MAX_PLAYERS,)),
+    ("key", np.uint64),  # names the game's decks, see rs_env.engine.rng
+    ("chance", np.uint64),  # stream of noticed silent plays
     ("out", np.int8, (MAX_PLAYERS,)),  # seats out for good, best place first, then NOBODY
     ("totals", np.float64, (MAX_PLAYERS,)),  # of this match
     ("dead_order", np.int8, (NUM_CARDS,)),  # oldest first; kept under the silent rule only
+    ("deck", np.int8, (NUM_CARDS,)),  # in dealing order, then NO_CARD
 ]
 
-STATE = np.dtype(
-    [
-        # First what most steps touch: one cache line of 64 bytes, one of known cards, one of hands. All in all there
-        # are six.
-        *PUBLIC_FIELDS[:-4],
-        ("deal", np.int32),  # number of the deck: 0, 1, ... over all episodes of the game
-        PUBLIC_FIELDS[-4],
-        ("hand", np.uint64, (MAX_PLAYERS,)),
-        ("key", np.uint64),  # names the game's decks, see rs_env.engine.rng
-        ("chance", np.uint64),  # stream of noticed silent plays
-        *PUBLIC_FIELDS[-3:],
-        ("deck", np.int8, (NUM_CARDS,)),  # in dealing order, then NO_CARD
-    ],
-    align=True,
-)
+HIDDEN = ("deal", "hand", "key", "chance", "deck")
+"""Fields of a state that no view shows."""
+
+PUBLIC_FIELDS = [field for field in _FIELDS if field[0] not in HIDDEN]
+"""What everybody knows: part of every state and of every view."""
+
+STATE = np.dtype(_FIELDS, align=True)
 
 
 @cache
 def compile_rules(rules: Rules) -> np.ndarray:
     """The rule set as a read-only array of one `RULES` record, as the compiled functions take it."""
     record = np.zeros(1, RULES)
-    trumps = {"none": NO_TRUMP, "last_dealt": LAST_DEALT, **{name: suit for suit, name in enumerate(SUIT_NAMES)}}
+    trumps: dict[Trump, int] = {
+        "none": NO_TRUMP,
+        "last_dealt": LAST_DEALT,
+        **{name: suit for suit, name in enumerate(SUIT_NAMES)},
+    }
     with_trump = rules.trump != "none"
     record["deck"] = set_of(rules.deck)
     record["cards"] = NO_CARD

@@ -1,9 +1,10 @@
 """Whether a state can be one of a game that goes on: checked before compiled code, which checks nothing, plays on from
 it.
 
-What is checked: every field is in range for the rule set; the cards are there exactly once; sizes, leavers and places
-agree with the hands; the trick agrees with who led, who has played and who is to act; known and excluded say what is
-true of the hands. A state that passes can be played on without harm; whether play from a deal leads to it is not asked.
+The checks: every field is in range for the rule set; the cards are there exactly once; sizes, leavers and places agree
+with the hands; the trick agrees with its leader, the seats that have played and the seat to act; known and excluded say
+the truth about the hands. A state that passes can be played on without harm. The checks do not ask whether play from a
+deal leads to it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from rs_env.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, PICKUP
-from rs_env.engine.bits import ALL_CARDS, EMPTY, bit, popcount, suit_set
+from rs_env.engine.bits import ALL_CARDS, EMPTY, bit, left_of, popcount, suit_set
 from rs_env.engine.jit import njit
 from rs_env.engine.play import card_played, legal_actions
 from rs_env.engine.state import LAST_DEALT, LAST_FIRST_DEAL, NO_CARD, NO_SUIT, NOBODY, RUNNING, compile_rules
+from rs_env.engine.types import CompiledRules, Number, RulesArray, SeatSet, State, States
 from rs_env.rules import MAX_PLAYERS, Rules
 
 FAULTS = (
@@ -37,8 +39,8 @@ FAULTS = (
     "legal actions: there are none",
 )
 (
-    _FINE, _STATUS, _STILL_IN, _CARDS, _HAND_SIZE, _KNOWN, _EXCLUDED, _SEATS, _PLAYED, _SUITS, _PENDING, _LEAVERS, _COUNTS,
-    _TOTALS, _DEAD_ORDER, _DECK, _LEGAL,
+    _FINE, _STATUS, _STILL_IN, _CARDS, _HAND_SIZE, _KNOWN, _EXCLUDED, _SEATS, _PLAYED, _SUITS, _PENDING, _LEAVERS,
+    _COUNTS, _TOTALS, _DEAD_ORDER, _DECK, _LEGAL,
 ) = range(len(FAULTS))  # fmt: skip
 
 
@@ -54,17 +56,17 @@ def check_states(rules: Rules, states: np.ndarray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def first_fault(rules, states):
+def first_fault(rules_array: RulesArray, states: States) -> tuple[Number, Number]:
     """Index of the first wrong state and the number of its fault in `FAULTS`; (-1, 0) where there is none."""
     for i in range(states.shape[0]):
-        fault = _fault(rules[0], states[i])
+        fault = _fault(rules_array[0], states[i])
         if fault != _FINE:
             return i, fault
     return -1, _FINE
 
 
 @njit
-def _fault(rules, s):
+def _fault(rules: CompiledRules, s: State) -> Number:
     """The first fault of a state; later checks rely on earlier ones."""
     if s.status != RUNNING:
         return _STATUS
@@ -94,9 +96,9 @@ def _fault(rules, s):
 
 
 @njit
-def _places_agree(rules, s, n):
+def _places_agree(rules: CompiledRules, s: State, n: Number) -> bool:
     everybody = (1 << n) - 1
-    gone = 0
+    gone: SeatSet = 0
     if not 0 <= s.num_out <= n:
         return False
     for place in range(MAX_PLAYERS):
@@ -114,7 +116,7 @@ def _places_agree(rules, s, n):
 
 
 @njit
-def _fault_of_hands(rules, s, n):
+def _fault_of_hands(rules: CompiledRules, s: State, n: Number) -> Number:
     seen = s.trick
     if s.trick & s.dead:
         return _CARDS
@@ -139,16 +141,16 @@ def _fault_of_hands(rules, s, n):
 
 
 @njit
-def _fault_of_trick(rules, s, n):
+def _fault_of_trick(rules: CompiledRules, s: State, n: Number) -> Number:
     played, have_played = EMPTY, 0
-    for seat in range(MAX_PLAYERS):
-        card = card_played(s.played, seat)
+    for k in range(MAX_PLAYERS):
+        card = card_played(s.played, k)
         if card == NO_CARD:
             continue
-        if not 0 <= card < NUM_CARDS or seat >= n or played & bit(card):
+        if not 0 <= card < NUM_CARDS or k >= n or played & bit(card):
             return _PLAYED
         played |= bit(card)
-        have_played |= 1 << seat
+        have_played |= 1 << k
     if played != s.trick:
         return _PLAYED
     if not _suits_agree(rules, s):
@@ -159,20 +161,22 @@ def _fault_of_trick(rules, s, n):
     reached = False  # the seat to act, going round from the leader
     for _ in range(n):
         reached = reached or seat == s.turn
-        if reached == (have_played >> seat & 1 == 1) and s.still_in >> seat & 1 | have_played >> seat & 1:
+        has_played = have_played >> seat & 1 != 0
+        takes_part = has_played or s.still_in >> seat & 1 != 0
+        if takes_part and has_played == reached:  # all before the seat to act have played, it and all after it have not
             return _PENDING
-        seat = seat + 1 if seat + 1 < n else 0
+        seat = left_of(seat, n)
     empty_handed = 0
-    for seat in range(n):
-        if s.still_in >> seat & 1 and s.hand_size[seat] == 0:
-            empty_handed |= 1 << seat
+    for k in range(n):
+        if s.still_in >> k & 1 and s.hand_size[k] == 0:
+            empty_handed |= 1 << k
     if np.int64(s.leavers) != empty_handed or (empty_handed and (rules.immediate or empty_handed & ~have_played)):
         return _LEAVERS
     return _FINE
 
 
 @njit
-def _suits_agree(rules, s):
+def _suits_agree(rules: CompiledRules, s: State) -> bool:
     if not NO_SUIT <= s.led < NUM_SUITS or not NO_SUIT <= s.barred < NUM_SUITS or not NO_SUIT <= s.trump < NUM_SUITS:
         return False
     if s.trump != rules.trump and not (rules.trump == LAST_DEALT and s.trump != NO_SUIT):
@@ -189,7 +193,7 @@ def _suits_agree(rules, s):
 
 
 @njit
-def _dead_order_agrees(rules, s):
+def _dead_order_agrees(rules: CompiledRules, s: State) -> bool:
     if rules.silent_catch < 0.0:
         return s.num_dead == 0
     if not 0 <= s.num_dead <= NUM_CARDS:
@@ -204,7 +208,7 @@ def _dead_order_agrees(rules, s):
 
 
 @njit
-def _deck_agrees(rules, s):
+def _deck_agrees(rules: CompiledRules, s: State) -> bool:
     cards = EMPTY
     unknown = s.deck[0] == NO_CARD  # as in states that `rs_env.belief` samples
     for k in range(NUM_CARDS):

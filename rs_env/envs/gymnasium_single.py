@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
@@ -20,12 +20,13 @@ from rs_env.engine.observation import new_mask, observation_spec
 from rs_env.engine.state import compile_rules
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
 from rs_env.envs.pettingzoo import read_reset_options
-from rs_env.envs.spaces import ActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, ObservationDtype, box_of
 from rs_env.game import Game
-from rs_env.render import RENDER_MODES, check_render_mode, render
+from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
-ILLEGAL_ACTION = ("penalise", "raise", "random")
+IllegalAction = Literal["penalise", "raise", "random"]
+ILLEGAL_ACTION: tuple[IllegalAction, ...] = get_args(IllegalAction)
 ILLEGAL_REWARD = -1.0
 MOST_DEALS_WITHOUT_DECISION = 1000
 
@@ -36,11 +37,11 @@ class RollingStoneEnv(gymnasium.Env):
     rules, num_players, further keywords: as in `rs_env.raw_env`.
     opponents: one agent for all other seats or one for each, clockwise from the learner; names for `make_agent` or
         agents. Their draws belong to this environment, see `rs_env.envs.opponents`.
-    learner_seat: 0..n-1, or None for a seat drawn anew for each deal. (Who deals is drawn by lot in any case.)
+    learner_seat: 0..n-1, or None for a seat drawn anew for each deal. (The dealer is drawn by lot in any case.)
     skip_forced: play the learner's turns with one legal action for it, so that only decisions remain.
     illegal_action: ``"penalise"`` ends the game with reward -1, ``"raise"`` raises `IllegalActionError` with nothing
         changed, ``"random"`` plays a random legal action instead. The first and the last say so in
-        ``info["illegal_action"]``. What is no action at all is always an `ActionTypeError`, with nothing changed.
+        ``info["illegal_action"]``. Anything but a whole number is always an `ActionTypeError`, with nothing changed.
     render_mode: None, ``"ansi"``, ``"human"`` or ``"rgb_array"``.
     observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1.
 
@@ -60,9 +61,9 @@ class RollingStoneEnv(gymnasium.Env):
         opponents: str | Agent | Sequence[str | Agent] = "heuristic",
         learner_seat: int | None = 0,
         skip_forced: bool = False,
-        illegal_action: str = "penalise",
-        render_mode: str | None = None,
-        observation_dtype: str = "int8",
+        illegal_action: IllegalAction = "penalise",
+        render_mode: RenderMode | None = None,
+        observation_dtype: ObservationDtype = "int8",
         **rule_overrides: Any,
     ) -> None:
         self.rules = rules_of_call(RollingStoneEnv, rules, num_players, rule_overrides)
@@ -159,7 +160,8 @@ class RollingStoneEnv(gymnasium.Env):
 
     def _play_on(self) -> None:
         """Play the opponents' turns, and forced ones of the learner if those are skipped."""
-        game, n, this_game = self.game, self.rules.num_players, np.zeros(1, np.int64)
+        game, n = self.game, self.rules.num_players
+        this_game = np.zeros(1, np.int64)
         while not game.is_over:
             seat, legal = game.turn, game.legal_actions()
             if seat == self.learner_seat and not (self.skip_forced and len(legal) == 1):
@@ -196,7 +198,7 @@ class RollingStoneEnv(gymnasium.Env):
             self.render()
 
 
-def check_learner(rules: Rules, learner_seat: int | None, illegal_action: str) -> None:
+def check_learner(rules: Rules, learner_seat: int | None, illegal_action: IllegalAction) -> None:
     """Raise ValueError, naming the argument, for a seat that does not exist and an unknown answer to illegal
     actions.
     """
@@ -204,7 +206,8 @@ def check_learner(rules: Rules, learner_seat: int | None, illegal_action: str) -
         check_whole("learner_seat", learner_seat, 0, rules.num_players - 1)
     if illegal_action not in ILLEGAL_ACTION:
         raise ValueError(
-            f"illegal_action={illegal_action!r} is not allowed: it must be one of {', '.join(map(repr, ILLEGAL_ACTION))}"
+            f"illegal_action={illegal_action!r} is not allowed: it must be one of"
+            f" {', '.join(map(repr, ILLEGAL_ACTION))}"
         )
 
 

@@ -17,22 +17,26 @@ from gymnasium.vector.utils import batch_space
 
 from rs_env.actions import IllegalActionError, action_numbers
 from rs_env.agent import Agent
-from rs_env.baselines.tips import NUM_CHANCES, TIPS, act
+from rs_env.baselines.tips import TIPS
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed, check_whole
-from rs_env.engine import entry, play
-from rs_env.engine.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
-from rs_env.engine.jit import njit
+from rs_env.engine import entry
 from rs_env.engine.layout import check_observation_dtype, scaled
-from rs_env.engine.observation import encode, observation_spec
-from rs_env.engine.scoring import reward
-from rs_env.engine.state import NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
-from rs_env.engine.view import empty_views, fill_view
-from rs_env.envs.gymnasium_single import ILLEGAL_REWARD, MOST_DEALS_WITHOUT_DECISION, check_learner, no_decision
+from rs_env.engine.observation import observation_spec
+from rs_env.engine.state import RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
+from rs_env.engine.view import empty_views
+from rs_env.envs import gymnasium_kernels as kernels
+from rs_env.envs.gymnasium_single import (
+    ILLEGAL_REWARD,
+    MOST_DEALS_WITHOUT_DECISION,
+    IllegalAction,
+    check_learner,
+    no_decision,
+)
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
-from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, ObservationDtype, box_of
 from rs_env.game import Game
-from rs_env.render import RENDER_MODES, check_render_mode, render
+from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
 
@@ -68,9 +72,9 @@ class RollingStoneVectorEnv(VectorEnv):
         opponents: str | Agent | Sequence[str | Agent] = "heuristic",
         learner_seat: int | None = 0,
         skip_forced: bool = False,
-        illegal_action: str = "penalise",
-        render_mode: str | None = None,
-        observation_dtype: str = "int8",
+        illegal_action: IllegalAction = "penalise",
+        render_mode: RenderMode | None = None,
+        observation_dtype: ObservationDtype = "int8",
         autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
         **rule_overrides: Any,
     ) -> None:
@@ -91,16 +95,15 @@ class RollingStoneVectorEnv(VectorEnv):
         self._high = self.layout.high.astype(np.float32)
         self._opponents = Opponents(agents_of(opponents, n - 1), self.num_envs)
         self.opponents = self._opponents.agents
-        # By place, the number of seats to the left of the learner's left neighbour; the last is what replaces illegal
-        # actions.
-        self._weights = np.zeros((n, len(TIPS)))
-        self._asked = np.zeros(n - 1, np.bool_)  # whether an agent that is not compiled plays there
+        self._weights = np.zeros((n, len(TIPS)))  # of these three see the module of the compiled part
+        self._asked = np.zeros(n - 1, np.bool_)
         for place in range(n - 1):
             weights = self._opponents.compiled_weights(place)
             self._asked[place] = weights is None
             if weights is not None:
                 self._weights[place] = weights
         self._seeds = np.zeros((self.num_envs, n), np.uint64)
+        self._compiled_opponents = (self._asked, self._weights, self._seeds)
         self._compiled = compile_rules(self.rules)
         self.states = np.zeros(self.num_envs, STATE)
         self._fixed_seat = -1 if learner_seat is None else int(learner_seat)
@@ -182,7 +185,8 @@ class RollingStoneVectorEnv(VectorEnv):
             return [first + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
             raise ValueError(
-                f"seed: {len(seed)} seeds are not allowed: there must be one, or one for each of the {self.num_envs} games"
+                f"seed: {len(seed)} seeds are not allowed: there must be one, or one for each of the {self.num_envs}"
+                " games"
             )
         return [None if one is None else check_seed(one) for one in seed]
 
@@ -192,13 +196,13 @@ class RollingStoneVectorEnv(VectorEnv):
             self._seeds[i, -1] = opponent_seed(seed, self.rules.num_players - 1)
         self._seeds[:, :-1] = self._opponents.seeds
         self._seeded[games] = True
-        _begin_games(self.states, games, np.array(seeds, np.uint64))
+        kernels.begin_games(self.states, games, np.array(seeds, np.uint64))
 
     def _deal(self, games: np.ndarray, next_deck: np.ndarray) -> None:
         """Deal in these games, with the next deck where so marked, until the learner has a turn in each."""
         self._done[games] = False
         for _ in range(MOST_DEALS_WITHOUT_DECISION):
-            _begin_episodes(self._compiled, self.states, games, next_deck, self._fixed_seat, self.learner_seats)
+            kernels.begin_episodes(self._compiled, self.states, games, next_deck, self._fixed_seat, self.learner_seats)
             self._play_on(games)
             games = games[self.states["status"][games] != RUNNING]
             if not len(games):
@@ -225,12 +229,12 @@ class RollingStoneVectorEnv(VectorEnv):
         going = np.flatnonzero(~(penalised | self._done))
         self._broken = True  # until all is done
         self._deal(anew, np.ones(len(anew), np.bool_))
-        _act(self._compiled, self.states, going, actions, illegal, self._views, self._weights, self._seeds)
+        kernels.act(self._compiled, self.states, going, actions, illegal, self._views, self._compiled_opponents)
         self._play_on(going)
         status = self.states["status"]
         terminated, truncated = (status == TERMINATED) | penalised, status == TRUNCATED
         rewards = np.zeros(self.num_envs)
-        _rewards(self._compiled, self.states, self.learner_seats, rewards)
+        kernels.rewards(self._compiled, self.states, self.learner_seats, rewards)
         rewards[penalised] = ILLEGAL_REWARD
         self._done = terminated | truncated
         shown = self._observations()
@@ -270,14 +274,12 @@ class RollingStoneVectorEnv(VectorEnv):
     def _play_on(self, games: np.ndarray) -> None:
         """Play the opponents' turns in these games, and forced ones of the learner if those are skipped."""
         while True:
-            _play_on(
+            kernels.play_on(
                 self._compiled,
                 self.states,
                 games,
                 self._views,
-                self._asked,
-                self._weights,
-                self._seeds,
+                self._compiled_opponents,
                 self.learner_seats,
                 self.skip_forced,
                 self._legal,
@@ -295,11 +297,11 @@ class RollingStoneVectorEnv(VectorEnv):
                 if len(asked):
                     entry.view_turns(self.states, asked, self._views)
                     actions = self._opponents.act(place, asked, self._views[: len(asked)])
-                    _answer(self._compiled, self.states, asked, actions)
+                    kernels.answer(self._compiled, self.states, asked, actions)
 
     def _observations(self) -> np.ndarray:
         observations = np.empty((self.num_envs, self.layout.size), np.int8)
-        _observe(self._compiled, self.states, self.learner_seats, observations.reshape(-1))
+        kernels.observe(self._compiled, self.states, self.learner_seats, observations.reshape(-1))
         return observations if self.observation_dtype == "int8" else scaled(observations, self._high)
 
     def _infos(self) -> dict[str, Any]:
@@ -307,7 +309,7 @@ class RollingStoneVectorEnv(VectorEnv):
 
     def _masks(self) -> np.ndarray:
         mask = np.empty((self.num_envs, NUM_ACTIONS), np.int8)
-        _unpack_masks(self._legal, mask.reshape(-1))
+        kernels.unpack_masks(self._legal, mask.reshape(-1))
         mask[self._done] = 0
         return mask
 
@@ -336,90 +338,3 @@ def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
 def _flags(illegal: np.ndarray) -> dict[str, np.ndarray]:
     """The infos that say in which games, bool (num_envs,), the action was illegal."""
     return {"illegal_action": illegal.copy(), "_illegal_action": illegal} if illegal.any() else {}
-
-
-@njit(cache=True, nogil=True)
-def _begin_games(states, games, seeds):
-    for k in range(games.shape[0]):
-        play.begin_game(states[games[k]], seeds[k], np.uint64(0))
-
-
-@njit(cache=True, nogil=True)
-def _begin_episodes(rules, states, games, next_deck, fixed_seat, learners):
-    """Deal, with the next deck where so marked, and write the learner's seat: the fixed one, or where that is -1 a
-    drawn one.
-    """
-    for k in range(games.shape[0]):
-        s = states[games[k]]
-        if next_deck[k]:
-            play.next_deck(rules[0], s)
-        play.begin_episode(rules[0], s, NOBODY)
-        learners[games[k]] = fixed_seat if fixed_seat >= 0 else play.seat_of_learner(rules[0], s)
-
-
-@njit(cache=True, nogil=True)
-def _act(rules, states, games, actions, illegal, views, weights, seeds):
-    """Take the learner's actions, random ones in place of illegal ones."""
-    chances = np.empty(NUM_CHANCES)
-    for k in range(games.shape[0]):
-        i = games[k]
-        action = actions[i]
-        if illegal[i]:
-            fill_view(rules[0], states[i], states[i].turn, views[0])
-            action = act(weights[-1], views[0], seeds[i, -1], chances)
-        play.step(rules[0], states[i], action)
-
-
-@njit(cache=True, nogil=True)
-def _play_on(rules, states, games, views, asked, weights, seeds, learners, skip_forced, legal):
-    """Play each game to the learner's turn, to that of an opponent that must be asked, or to the end."""
-    chances = np.empty(NUM_CHANCES)
-    n = np.int64(rules[0].num_players)
-    for k in range(games.shape[0]):
-        i = games[k]
-        s = states[i]
-        learner = learners[i]
-        options = play.legal_actions(rules[0], s)
-        while s.status == RUNNING:
-            seat = np.int64(s.turn)
-            forced = without_lowest(options) == EMPTY
-            if seat == learner and not (forced and skip_forced):
-                break
-            place = seat - learner - 1
-            place += n if place < 0 else 0
-            if forced:
-                play.step(rules[0], s, lowest(options))
-            elif asked[place]:
-                break
-            else:
-                fill_view(rules[0], s, seat, views[0])
-                play.step(rules[0], s, act(weights[place], views[0], seeds[i, place], chances))
-            options = play.legal_actions(rules[0], s)
-        legal[i] = options
-
-
-@njit(cache=True, nogil=True)
-def _answer(rules, states, games, actions):
-    for k in range(games.shape[0]):
-        play.step(rules[0], states[games[k]], actions[k])
-
-
-@njit(cache=True, nogil=True)
-def _observe(rules, states, learners, observation):
-    n = np.int64(rules[0].num_players)
-    size = observation.shape[0] // states.shape[0]
-    for i in range(states.shape[0]):
-        learner = learners[i]
-        encode(rules[0], states[i], n, learner, states[i].hand[learner], address_of(observation), i * size)
-
-
-@njit(cache=True, nogil=True)
-def _unpack_masks(legal, mask):
-    for i in range(legal.shape[0]):
-        unpack_actions(address_of(mask), i * NUM_ACTIONS, legal[i])
-
-
-@njit(cache=True, nogil=True)
-def _rewards(rules, states, learners, rewards):
-    for i in range(states.shape[0]):
-        rewards[i] = reward(rules[0], states[i], learners[i])

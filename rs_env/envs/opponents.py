@@ -1,4 +1,4 @@
-"""Who sits on the other seats of the Gymnasium environments, with draws that belong to each game.
+"""The agents on the other seats of the Gymnasium environments, with draws that belong to each game.
 
 Game i of a batch must play as it would alone, whoever else is playing: what an opponent draws may depend on the game's
 own seed only. An agent that draws by the seeds it is handed (`rs_env.agent.draws_by_seed`), as all of this
@@ -23,9 +23,8 @@ from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.engine.rng import game_key
 
 _STREAM = 0x0DD0_BEAD_5EA7_0000
-_in_use: weakref.WeakValueDictionary[int, Opponents] = (
-    weakref.WeakValueDictionary()
-)  # by id of an agent, who plays with itself
+# By the id of an agent: the opponents of the environment that plays with the object itself.
+_in_use: weakref.WeakValueDictionary[int, Opponents] = weakref.WeakValueDictionary()
 
 
 def opponent_seed(seed: int, place: int) -> int:
@@ -34,8 +33,8 @@ def opponent_seed(seed: int, place: int) -> int:
 
 
 def agents_of(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[Agent]:
-    """One agent for each of `count` places, from one for all or a list. Raises ValueError for what is no agent, and for
-    other numbers.
+    """One agent for each of `count` places, from one for all or a list. Raises ValueError for anything but agents, and
+    for other numbers.
     """
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     listed: list[Any] = list(opponents) if several else [opponents] * count  # type: ignore[arg-type]
@@ -70,7 +69,8 @@ class Opponents:
             return [agent]
         where = "because another environment plays with it" if used else f"in {num_games - 1} of the {num_games} games"
         warnings.warn(
-            f"opponent {agent.name!r} is copied {where}, since its act has no parameter `seeds`; give it one to share the object",
+            f"opponent {agent.name!r} is copied {where}, since its act has no parameter `seeds`; give it one to share"
+            " the object",
             stacklevel=5,
         )
         try:
@@ -89,7 +89,7 @@ class Opponents:
                 own[game].reset(int(self.seeds[game, place]))
 
     def act(self, place: int, games: np.ndarray, views: np.ndarray) -> np.ndarray:
-        """What the opponents at a place choose, int64 (k,), in these games (indices (k,)), from their views (k,)."""
+        """The choices of the opponents at a place, int64 (k,), in these games (indices (k,)), from their views (k,)."""
         own = self._own[place]
         if own is None:
             return ask(self.agents[place], views, self.seeds[games, place])

@@ -2,7 +2,7 @@
 
 `raw_env` raises `IllegalActionError` for an illegal action before anything changes. `env` adds PettingZoo's wrappers:
 an illegal action ends the game, with reward -1 for its player and 0 for the others. `parallel_env` is the turn-based
-conversion of `env`: each step uses the action of the seat to act, and the observations tell by their masks who that is.
+conversion of `env`: each step uses the action of the seat to act, which the masks of the observations tell.
 
 All seats end together. Forced pickups are ordinary turns with one legal action.
 """
@@ -25,9 +25,9 @@ from rs_env.cards import NUM_ACTIONS, PICKUP
 from rs_env.checks import check_seed
 from rs_env.engine.layout import check_observation_dtype, scaled
 from rs_env.engine.observation import new_mask, observation_spec, state_spec
-from rs_env.envs.spaces import ActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, ObservationDtype, box_of
 from rs_env.game import Game, check_dealer, check_decks
-from rs_env.render import RENDER_MODES, check_render_mode, render
+from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
 RESET_OPTIONS = ("deck", "dealer")
@@ -57,7 +57,7 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
     metadata: ClassVar[dict[str, Any]] = {
         "name": "rolling_stone_v0",
         "render_modes": list(RENDER_MODES),
-        "is_parallelizable": False,  # seats act in turn: `parallel_env` is made by PettingZoo's conversion of turn-based games
+        "is_parallelizable": False,  # seats act in turn: `parallel_env` is a conversion of turn-based games
         "render_fps": 1,
     }
 
@@ -65,8 +65,8 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         self,
         rules: Rules | str = "rolling_stone",
         num_players: int | None = None,
-        render_mode: str | None = None,
-        observation_dtype: str = "int8",
+        render_mode: RenderMode | None = None,
+        observation_dtype: ObservationDtype = "int8",
         flat: bool = False,
         mark_waiting: bool = False,
         **rule_overrides: Any,
@@ -126,7 +126,7 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         """Take the action of ``agent_selection``; None once that agent is done.
 
         Raises IllegalActionError, with nothing changed, where the rules do not allow it, and ActionTypeError, a
-        TypeError, for what is no whole number.
+        TypeError, for anything but a whole number.
         """
         try:
             agent = self.agent_selection
@@ -210,7 +210,8 @@ def read_reset_options(rules: Rules, options: dict[str, Any] | None) -> tuple[An
     """Deck and dealer of the options of a reset, checked; unknown options are ignored with a warning."""
     if options is not None and not isinstance(options, Mapping):
         raise ValueError(
-            f"options={options!r} is not allowed: it must be a mapping with the keys {', '.join(RESET_OPTIONS)}, or None"
+            f"options={options!r} is not allowed: it must be a mapping with the keys {', '.join(RESET_OPTIONS)}, or"
+            " None"
         )
     options = dict(options or {})
     unknown = [name for name in options if name not in RESET_OPTIONS]
@@ -251,7 +252,7 @@ class _TerminateIllegal(_DirectAccess, wrappers.TerminateIllegalWrapper):
 
     def step(self, action: int | None) -> None:
         agent = self.agent_selection
-        mask = self.env.game.action_mask  # the game's own: what was handed out may have been changed
+        mask = self.env.game.action_mask  # the game's own: the caller may have changed the one that was handed out
         if not (self.terminations[agent] or self.truncations[agent]):
             number = action if type(action) is int else action_number(action)
             action = number if 0 <= number < NUM_ACTIONS else int(mask.argmin())  # 53 actions are never all legal
@@ -268,7 +269,10 @@ class _OrderEnforcing(_DirectAccess, wrappers.OrderEnforcingWrapper):
 
 
 def env(
-    rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **options: Any
+    rules: Rules | str = "rolling_stone",
+    num_players: int | None = None,
+    render_mode: RenderMode | None = None,
+    **options: Any,
 ) -> AECEnv:
     """`raw_env` in PettingZoo's wrappers: illegal actions end the game (-1 for their player, 0 for others), order is
     enforced.
@@ -280,7 +284,10 @@ def env(
 
 
 def parallel_env(
-    rules: Rules | str = "rolling_stone", num_players: int | None = None, render_mode: str | None = None, **options: Any
+    rules: Rules | str = "rolling_stone",
+    num_players: int | None = None,
+    render_mode: RenderMode | None = None,
+    **options: Any,
 ) -> ParallelEnv:
     """The turn-based conversion of `env` to PettingZoo's parallel interface.
 

@@ -19,14 +19,14 @@ from numba import config, threading_layer
 from rs_env.actions import IllegalActionError, action_numbers
 from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.checks import check_seed, check_whole
-from rs_env.engine import batch as compiled
+from rs_env.engine import batch as kernels
 from rs_env.engine import entry
 from rs_env.engine.layout import check_observation_dtype
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.packing import packed_size
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.validation import check_states
-from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, ObservationDtype, box_of
 from rs_env.rules import Rules, rules_of_call
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
@@ -44,8 +44,8 @@ class Batch:
     action_mask: int8 (B, 53), its legal actions (packed environments: None, the mask is in the words).
     current_player: int8 (B,), the seat to act.
     rewards: float32 (B, n), of every seat, for the episode that ended in this step; else zeros.
-    terminated, truncated: bool (B,), whether an episode ended in this step by the rules or by the cap. The observation
-    is then the next episode's first (same-step autoreset).
+    terminated, truncated: bool (B,), whether an episode ended in this step by the rules or by the deal limit. The
+    observation is then the next episode's first (same-step autoreset).
     """
 
     observation: np.ndarray
@@ -66,8 +66,9 @@ class SelfPlayVectorEnv:
         from about a thousand games on.
     skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows
         decisions only. The first turn of an episode is always shown, so that one step never ends two.
-    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.engine.packing.unpack` gives the plain
-    form. observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with `packed`.
+    packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.engine.packing.unpack` gives the
+    plain form. observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with
+    `packed`.
     num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
     All arrays of a batch are reused by the next step unless the caller passes `out`. `layout` says what stands where in
@@ -84,7 +85,7 @@ class SelfPlayVectorEnv:
         num_threads: int | None = None,
         skip_forced: bool = False,
         packed: bool = False,
-        observation_dtype: str = "int8",
+        observation_dtype: ObservationDtype = "int8",
         num_players: int | None = None,
         **rule_overrides: Any,
     ) -> None:
@@ -98,7 +99,8 @@ class SelfPlayVectorEnv:
         self.observation_dtype = check_observation_dtype(observation_dtype)
         if self.packed and self.observation_dtype != "int8":
             raise ValueError(
-                f"observation_dtype={observation_dtype!r} is not allowed with packed=True: packed observations are words"
+                f"observation_dtype={observation_dtype!r} is not allowed with packed=True: packed observations are"
+                " words"
             )
         self.layout = observation_spec(self.rules.num_players)
         self._high = self.layout.high.astype(np.float32)
@@ -153,11 +155,8 @@ class SelfPlayVectorEnv:
     def new_batch(self) -> Batch:
         """Buffers for one step, for `out`."""
         b, n = self.num_envs, self.rules.num_players
-        width, dtype = (
-            (packed_size(n), np.dtype(np.int64))
-            if self.packed
-            else (self.layout.size, np.dtype(self.observation_dtype))
-        )
+        width = packed_size(n) if self.packed else self.layout.size
+        dtype = np.dtype(np.int64 if self.packed else self.observation_dtype)
         return Batch(
             observation=np.zeros((b, width), dtype),
             action_mask=None if self.packed else np.zeros((b, NUM_ACTIONS), np.int8),
@@ -175,13 +174,13 @@ class SelfPlayVectorEnv:
         if seed is not None:
             self._seed_games(check_seed(seed))
         elif not self._untouched:
-            compiled.next_episodes(self._compiled, self.states)
+            kernels.next_episodes(self._compiled, self.states)
         self._untouched = False
         return self._run(None, batch)
 
     def _seed_games(self, seed: int) -> None:
         self.seed = seed
-        compiled.begin_games(self._compiled, self.states, np.uint64(seed), self._policy)
+        kernels.begin_games(self._compiled, self.states, np.uint64(seed), self._policy)
 
     def step(self, actions: np.ndarray, out: Batch | None = None) -> Batch:
         """Take one action (integers of shape (B,)) in each game.
@@ -213,7 +212,7 @@ class SelfPlayVectorEnv:
             raise ValueError(
                 f"out={out!r} is not allowed: it must be a contiguous, writable int64 array of shape ({self.num_envs},)"
             )
-        self._share(compiled.random_actions, compiled.random_actions_parallel, self._legal, self._policy, out)
+        self._share(kernels.random_actions, kernels.random_actions_parallel, self._legal, self._policy, out)
         return out
 
     def play_randomly(self, steps: int, out: Batch | None = None) -> Batch:
@@ -226,7 +225,7 @@ class SelfPlayVectorEnv:
         check_whole("steps", steps, 0, (1 << 31) - 1)
         batch = self._fitting(out)
         self._share(
-            compiled.play_randomly, compiled.play_randomly_parallel, self._compiled, self.states, self._policy, steps
+            kernels.play_randomly, kernels.play_randomly_parallel, self._compiled, self.states, self._policy, steps
         )
         return self._run(None, batch)
 
@@ -251,7 +250,7 @@ class SelfPlayVectorEnv:
     def _checked(self, actions: np.ndarray) -> np.ndarray:
         """The actions as contiguous int64, known to be legal."""
         actions = action_numbers(actions, self.num_envs)
-        if self._share(entry.find_illegal, compiled.find_illegal_parallel, self._legal, actions, self._illegal):
+        if self._share(entry.find_illegal, kernels.find_illegal_parallel, self._legal, actions, self._illegal):
             entry.find_illegal(
                 self._legal, actions, self._illegal
             )  # in all games: a thread without a find marks nothing
@@ -265,39 +264,28 @@ class SelfPlayVectorEnv:
     def _run(self, actions: np.ndarray | None, batch: Batch) -> Batch:
         """Take these actions, or none, then show the games."""
         self._untouched = False
-        act = actions is not None
-        observation = batch.observation if self._rows is None else self._rows
-        mask = observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
-        rows = (observation.view(np.int8), observation.strides[0], mask)
-        flags = (batch.current_player, batch.rewards, batch.terminated, batch.truncated)
+        flags = (actions is not None, self.skip_forced, self.packed)
         actions = self._actions if actions is None else actions
-        self._share(
-            compiled.run,
-            compiled.run_parallel,
-            self._compiled,
-            self.states,
-            actions,
-            self._legal,
-            act,
-            self.skip_forced,
-            self.packed,
-            *rows,
-            *flags,
-        )
+        observation = (batch.observation if self._rows is None else self._rows).view(np.int8)
+        mask = observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
+        shown = (observation, mask, batch.current_player)
+        outcomes = (batch.rewards, batch.terminated, batch.truncated)
+        games = (self._compiled, self.states, actions, self._legal)
+        self._share(kernels.run, kernels.run_parallel, *games, flags, shown, outcomes)
         if self._rows is not None:
-            self._share(compiled.scale, compiled.scale_parallel, self._rows, self._high, batch.observation)
+            self._share(kernels.scale, kernels.scale_parallel, self._rows, self._high, batch.observation)
         return batch
 
     def _share(self, serial: Any, parallel: Any, *arguments: Any) -> Any:
         """Call ``serial(*arguments)`` for all games, or its parallel twin, which gives each thread a share of them."""
         if self.num_threads == 1:
             return serial(*arguments)
-        before = compiled.use_threads(min(self.num_threads, _MOST_THREADS))
+        before = kernels.use_threads(min(self.num_threads, _MOST_THREADS))
         try:
             with _ONE_AT_A_TIME if threading_layer() == "workqueue" else nullcontext():
                 return parallel(self._bounds, *arguments)
         finally:
-            compiled.use_threads(before)
+            kernels.use_threads(before)
 
     def _fitting(self, out: Batch | None) -> Batch:
         """The batch to write to. Raises ValueError for buffers that do not fit, or of which one lies within another."""

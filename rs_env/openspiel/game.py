@@ -15,6 +15,7 @@ from rs_env.engine import entry, play
 from rs_env.engine.jit import njit
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.state import RUNNING, STATE, TERMINATED, compile_rules
+from rs_env.engine.types import Action, RulesArray, States
 from rs_env.engine.view import empty_views
 from rs_env.openspiel.observer import RollingStoneObserver, has_information_tensor
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS, OPTIONS, Rules, as_rules
@@ -132,12 +133,11 @@ def _utility_bounds(rules: Rules) -> tuple[float, float]:
     if rules.target is not None:
         return 0.0, 1.0
     states = np.zeros(1, STATE)
-    states["status"], states["num_out"], states["still_in"] = (
-        TERMINATED,
-        1,
-        (1 << rules.num_players) - 2,
-    )  # seat 0 is out
-    states["hand"][0, 1], states["hand_size"][0, 1] = set_of(rules.deck), len(rules.deck)
+    states["status"] = TERMINATED
+    states["num_out"] = 1  # seat 0
+    states["still_in"] = (1 << rules.num_players) - 2
+    states["hand"][0, 1] = set_of(rules.deck)
+    states["hand_size"][0, 1] = len(rules.deck)
     outcome = np.zeros((2, rules.num_players))
     entry.outcome(compile_rules(rules), states, 0, outcome[0], outcome[1])
     return float(outcome[1].min()), float(outcome[1].max())
@@ -305,7 +305,7 @@ class RollingStoneState(pyspiel.State):
     # Information
 
     def view(self, player: int) -> np.ndarray:
-        """What a player may know once the cards are dealt: an array of one record of dtype `rs_env.engine.view.VIEW`."""
+        """What a player may know once the cards are dealt: an array of one record of dtype `VIEW`."""
         views = empty_views(self.get_game().rules, 1)
         entry.view(self._at.states, 0, player, views)
         return views
@@ -369,8 +369,8 @@ class RollingStoneState(pyspiel.State):
 
 
 @njit(cache=True, nogil=True)
-def _step(rules, states, action):
-    play.step(rules[0], states[0], action)
+def _step(rules_array: RulesArray, states: States, action: Action) -> None:
+    play.step(rules_array[0], states[0], action)
 
 
 def _first_states(game: RollingStoneGame, dealer: int) -> np.ndarray:

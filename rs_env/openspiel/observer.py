@@ -24,11 +24,12 @@ class RollingStoneObserver:
     """OpenSpiel's observer: ``tensor`` (float32), its named pieces ``dict``, ``set_from(state, player)``,
     ``string_from(state, player)``.
 
-    The pieces are the player (n), then the sections of `rs_env.engine.observation`, each divided by its bound; with perfect
-    recall also the dealer (n, clockwise from the player), the player's cards at the start of the deal (52), the card
-    shown (52) and the plays of the deal (limit, 54), a row for each action: one for the action, and in the last place
-    for its being noticed. That tensor does not exist for matches and for more than 2000 actions. While cards are dealt
-    all is zero but the player. Raises ValueError for parameters, and for other information than that of one player.
+    The pieces are the player (n), then the sections of `rs_env.engine.observation`, each divided by its bound; with
+    perfect recall also the dealer (n, clockwise from the player), the player's cards at the start of the deal (52), the
+    card shown (52) and the plays of the deal (limit, 54), a row for each action: one for the action, and in the last
+    place for its being noticed. That tensor does not exist for matches and for more than 2000 actions. While cards are
+    dealt all is zero but the player. Raises ValueError for parameters, and for other information than that of one
+    player.
     """
 
     def __init__(self, rules: Rules, kind: Any, params: Mapping[str, Any] | None) -> None:

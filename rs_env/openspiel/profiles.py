@@ -93,8 +93,8 @@ def from_openspiel(tree: GameTree, policy: Any, texts: Sequence[str] | None = No
     ``action_probabilities(state)`` gives a dict from actions to probabilities, as do all policies of OpenSpiel in C++
     and Python, those of sampled CFR (MCCFR), which know no strings, among them.
     texts: `information_state_strings` of the tree, if they are at hand; only tables need them.
-    Raises TypeError for what has no such method, ValueError where an answer is no distribution over the legal actions,
-    which includes tables that leave an information set out.
+    Raises TypeError for an object without such a method, ValueError where an answer is no distribution over the legal
+    actions, which includes tables that leave an information set out.
     """
     if not callable(getattr(policy, "action_probabilities", None)):
         raise TypeError(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from rs_env.render.text import render_text
 
-RENDER_MODES = ("ansi", "human", "rgb_array")
+RenderMode = Literal["ansi", "human", "rgb_array"]
+RENDER_MODES: tuple[RenderMode, ...] = get_args(RenderMode)
 
 
-def check_render_mode(mode: str | None) -> str | None:
+def check_render_mode(mode: RenderMode | None) -> RenderMode | None:
     """The mode. Raises ValueError for any but None and `RENDER_MODES`."""
     if mode is not None and mode not in RENDER_MODES:
         raise ValueError(

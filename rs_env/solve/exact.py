@@ -28,6 +28,7 @@ from rs_env.engine import entry
 from rs_env.engine.jit import njit
 from rs_env.engine.scoring import reward
 from rs_env.engine.state import RUNNING, compile_rules
+from rs_env.engine.types import Array, RulesArray, States
 from rs_env.engine.view import empty_views
 from rs_env.rules import Rules, as_rules
 from rs_env.solve.histories import Level, chance_branches, count_children, count_deals, first_level, next_level
@@ -301,10 +302,10 @@ def _mixture(agent: Agent, views: np.ndarray, seeds: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _rewards(rules, states, rewards):
+def _rewards(rules_array: RulesArray, states: States, rewards: Array) -> None:
     for i in range(states.shape[0]):
-        for seat in range(rules[0].num_players):
-            rewards[i, seat] = reward(rules[0], states[i], seat)
+        for seat in range(rules_array[0].num_players):
+            rewards[i, seat] = reward(rules_array[0], states[i], seat)
 
 
 __all__ = ["MAX_NODES", "GameTree", "NashConv", "nash_conv"]

@@ -15,6 +15,7 @@ from rs_env.engine import entry, play
 from rs_env.engine.bits import bit, popcount
 from rs_env.engine.jit import njit
 from rs_env.engine.state import STATE, compile_rules
+from rs_env.engine.types import Array, RulesArray, States
 from rs_env.rules import Rules
 
 
@@ -110,12 +111,8 @@ def count_children(compiled: np.ndarray, states: np.ndarray) -> int:
 def next_level(branches: list[tuple[float, np.ndarray]], level: Level) -> Level:
     """The level after this one; parents are counted within this one."""
     total = count_children(branches[0][1], level.states)
-    parent, action, outcome, chance = (
-        np.empty(total, np.int64),
-        np.empty(total, np.int64),
-        np.zeros(total, np.int64),
-        np.ones(total),
-    )
+    parent, action = np.empty(total, np.int64), np.empty(total, np.int64)
+    outcome, chance = np.zeros(total, np.int64), np.ones(total)
     states, *others = (np.empty(total, STATE) for _ in branches)
     for (_, compiled), after in zip(branches, (states, *others), strict=True):
         _expand(compiled, level.states, after, parent, action)
@@ -132,20 +129,20 @@ def next_level(branches: list[tuple[float, np.ndarray]], level: Level) -> Level:
 
 
 @njit(cache=True, nogil=True)
-def _count_actions(rules, states, counts):
+def _count_actions(rules_array: RulesArray, states: States, counts: Array) -> None:
     for i in range(states.shape[0]):
-        counts[i] = popcount(play.legal_actions(rules[0], states[i]))
+        counts[i] = popcount(play.legal_actions(rules_array[0], states[i]))
 
 
 @njit(cache=True, nogil=True)
-def _expand(rules, states, children, parent, action):
+def _expand(rules_array: RulesArray, states: States, children: States, parent: Array, action: Array) -> None:
     """Write the state after each legal action of each state."""
     k = 0
     for i in range(states.shape[0]):
-        legal = play.legal_actions(rules[0], states[i])
+        legal = play.legal_actions(rules_array[0], states[i])
         for a in range(NUM_ACTIONS):
             if legal & bit(a):
                 children[k] = states[i]
-                play.step(rules[0], children[k], a)
+                play.step(rules_array[0], children[k], a)
                 parent[k], action[k] = i, a
                 k += 1

@@ -1,11 +1,11 @@
-"""The search responder: a player that knows how those it meets play, though not their cards, and looks ahead.
+"""The search responder: a player that knows how its opponents play, though not their cards, and looks ahead.
 
-It improves on a *default* player: for every sampled world, a deal of the hidden cards that agrees with its view, it
-takes each legal action and plays the deal out, the frozen agent itself choosing for the other seats and the default
-player, now and then a random action, for its own, as in the rollout algorithm of G. Tesauro and G. R. Galperin
-("On-line Policy Improvement using Monte-Carlo Search", NIPS 1996). It knows how the agent plays but neither the cards
-nor the draws of those it meets: it asks copies of its own, with another seed. Worlds are sampled uniformly, not by how
-likely the agent's play so far makes them. What it wins is measured by `rs_env.arena.best_response`.
+It improves on a *default* player (G. Tesauro, G. R. Galperin, "On-line Policy Improvement using Monte-Carlo Search",
+NIPS 1996). In every sampled world (see `rs_env.baselines.search`) it takes each legal action and plays the deal out:
+the frozen agent itself chooses for the other seats, the default player for its own, with a random action now and then.
+It knows how the agent plays but neither the cards nor the draws of its opponents: it asks copies of its own, with
+another seed. It samples worlds uniformly, not by how likely the agent's play so far makes them.
+`rs_env.arena.best_response` measures how much it wins.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from rs_env.agent import Agent, ask
 from rs_env.baselines import as_agent
 from rs_env.baselines.search import best_action, single_deal, utility
 from rs_env.baselines.tips import at_random
-from rs_env.belief import draw, new_belief, prepare
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry, play
+from rs_env.engine.belief import draw, new_belief, prepare
 from rs_env.engine.bits import EMPTY, lowest, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix, unit
 from rs_env.engine.state import RULES, RUNNING, STATE
+from rs_env.engine.types import Array, Key, Number, Real, RulesArray, States, Views
 from rs_env.engine.view import VIEW, as_views, view_key
 
 SEARCH = "search"
@@ -38,14 +39,15 @@ _MOST = 1 << 20
 class SearchResponder:
     """An agent that searches for the best response to a frozen one; see the module.
 
-    agent: whom it meets on all other seats, by name or as an object. An object is copied, and ``reset`` must determine
-        all draws of the copy; what it remembers of earlier positions is not taken into account.
+    agent: the frozen agent on all other seats, by name or as an object. The responder plays with a
+        copy, whose ``reset`` must determine all its draws; it does not take into account what the agent remembers of
+        earlier positions.
     worlds: sampled hidden deals for each decision; all actions meet the same ones.
-    cap: actions after which a play-out is stopped and scored by `rs_env.baselines.search.utility`; in a match it looks
-        at the running deal only.
-    default: who plays its own seat in play-outs; None: the frozen agent.
+    horizon: most actions of a play-out, which `rs_env.baselines.search.utility` then scores; in a match it looks at
+        the running deal only.
+    default: the play-out policy of its own seat, an agent or its name; None: the frozen agent.
     noise: share of random actions there; without any, fixed strategies would go round in circles.
-    Raises ValueError, naming the argument, for what is not allowed.
+    Raises ValueError, naming the argument, the value and what is allowed.
     """
 
     def __init__(
@@ -53,19 +55,19 @@ class SearchResponder:
         agent: Agent | str,
         *,
         worlds: int = 32,
-        cap: int = 100,
+        horizon: int = 100,
         default: Agent | str | None = "heuristic",
         noise: float = 0.5,
     ) -> None:
         self._frozen = _copy(agent)
         self._default = _copy(agent if default is None else default)
         self._worlds = check_whole("worlds", worlds, 1, _MOST)
-        self._cap = check_whole("cap", cap, 0, _MOST)
+        self._horizon = check_whole("horizon", horizon, 0, _MOST)
         if not isinstance(noise, int | float) or not 0 <= noise <= 1:
             raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
         self._noise = float(noise)
-        self.name = f"{SEARCH}:worlds={worlds},cap={cap},default={self._default.name},noise={noise}"
-        self._rules, self._beliefs = np.zeros(1, RULES), new_belief()
+        self.name = f"{SEARCH}:worlds={worlds},horizon={horizon},default={self._default.name},noise={noise}"
+        self._rules_array, self._beliefs = np.zeros(1, RULES), new_belief()
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
@@ -93,25 +95,29 @@ class SearchResponder:
 
     def _search(self, views: np.ndarray, size: int) -> np.ndarray:
         """The best actions for views that need so many play-outs."""
-        single_deal(self._rules, views[0]["rules"])
+        single_deal(self._rules_array, views[0]["rules"])
         states, shown = np.zeros(size + 1, STATE), np.zeros(size, VIEW)
         shown["rules"] = views[0]["rules"]  # the agents see the rules of the game that is played, be it a match
-        (roots, tried, taken), streams = np.zeros((3, size), np.int64), np.zeros(size, np.uint64)
-        if not _branch(views, self._seed, self._worlds, self._rules, self._beliefs, states, roots, tried, streams):
+        roots, tried, taken = np.zeros((3, size), np.int64)
+        streams = np.zeros(size, np.uint64)
+        play_outs = (roots, tried, streams)
+        if not _branch(views, self._seed, self._worlds, self._rules_array, self._beliefs, states, play_outs):
             raise ValueError("views: no deal of the hidden cards agrees with one of them")
         seats = views["seat"][roots]
         waiting = np.arange(size)
         while True:
-            waiting = waiting[: _play_on(self._rules, states, waiting, taken, self._cap, seats, self._noise, streams)]
+            waiting = waiting[
+                : _play_on(self._rules_array, states, waiting, taken, self._horizon, seats, self._noise, streams)
+            ]
             if not len(waiting):
                 break
             own = states["turn"][waiting] == seats[waiting]
             for agent, some in ((self._default, waiting[own]), (self._frozen, waiting[~own])):
                 if len(some):
                     entry.view_turns(states, some, shown)
-                    _play(self._rules, states, some, ask(agent, shown[: len(some)]), taken)
+                    _play(self._rules_array, states, some, ask(agent, shown[: len(some)]), taken)
         actions = np.empty(len(views), np.int64)
-        _choose(views, self._seed, self._rules, states, roots, tried, taken, actions)
+        _choose(views, self._seed, self._rules_array, states, roots, tried, taken, actions)
         return actions
 
 
@@ -127,12 +133,15 @@ def _copy(agent: Agent | str) -> Agent:
 
 
 @njit(cache=True, nogil=True)
-def _branch(views, seed, worlds, rules, beliefs, states, roots, tried, streams):
+def _branch(
+    views: Views, seed: Key, worlds: Number, rules_array: RulesArray, beliefs: Array, states: States, play_outs: tuple
+) -> bool:
     """Deal the worlds of each view, and in each of them take each legal action; the last state is memory for a world.
 
-    roots, tried, streams: of each play-out the number of its view, its first action, and what its noise is drawn from.
-    False where no deal agrees with a view.
+    play_outs: (roots, tried, streams), of each play-out the number of its view, its first action, and what its noise is
+    drawn from. False where no deal agrees with a view.
     """
+    roots, tried, streams = play_outs
     k, world = 0, states[states.shape[0] - 1]
     for i in range(views.shape[0]):
         view = views[i]
@@ -143,16 +152,27 @@ def _branch(views, seed, worlds, rules, beliefs, states, roots, tried, streams):
             stream = draw(view, beliefs[0], stream, world)
             legal = view.legal
             while legal != EMPTY:
-                roots[k], tried[k], streams[k] = i, lowest(legal), mix(stream)
+                roots[k] = i
+                tried[k] = lowest(legal)
+                streams[k] = mix(stream)
                 states[k] = world
-                play.step(rules[0], states[k], tried[k])
+                play.step(rules_array[0], states[k], tried[k])
                 legal = without_lowest(legal)
                 k += 1
     return True
 
 
 @njit(cache=True, nogil=True)
-def _play_on(rules, states, waiting, taken, cap, seats, noise, streams):
+def _play_on(
+    rules_array: RulesArray,
+    states: States,
+    waiting: Array,
+    taken: Array,
+    horizon: Number,
+    seats: Array,
+    noise: Real,
+    streams: Array,
+) -> Number:
     """Play on where no agent chooses; moves the play-outs that then wait for one to the front, and returns their
     number.
     """
@@ -160,8 +180,8 @@ def _play_on(rules, states, waiting, taken, cap, seats, noise, streams):
     for j in range(waiting.shape[0]):
         k = waiting[j]
         s = states[k]
-        while s.status == RUNNING and taken[k] < cap:
-            legal = play.options(rules[0], s)
+        while s.status == RUNNING and taken[k] < horizon:
+            legal = play.options(rules_array[0], s)
             action = lowest(legal)
             if without_lowest(legal) != EMPTY:
                 streams[k] = advance(streams[k])
@@ -171,24 +191,33 @@ def _play_on(rules, states, waiting, taken, cap, seats, noise, streams):
                     break
                 streams[k] = advance(streams[k])
                 action = at_random(legal, streams[k])
-            play.step(rules[0], s, action)
+            play.step(rules_array[0], s, action)
             taken[k] += 1
     return count
 
 
 @njit(cache=True, nogil=True)
-def _play(rules, states, some, actions, taken):
+def _play(rules_array: RulesArray, states: States, some: Array, actions: Array, taken: Array) -> None:
     for j in range(some.shape[0]):
-        play.step(rules[0], states[some[j]], actions[j])
+        play.step(rules_array[0], states[some[j]], actions[j])
         taken[some[j]] += 1
 
 
 @njit(cache=True, nogil=True)
-def _choose(views, seed, rules, states, roots, tried, taken, actions):
+def _choose(
+    views: Views,
+    seed: Key,
+    rules_array: RulesArray,
+    states: States,
+    roots: Array,
+    tried: Array,
+    taken: Array,
+    actions: Array,
+) -> None:
     """Write for each view the action with the best mean utility."""
     totals = np.zeros((views.shape[0], 64))
     for k in range(roots.shape[0]):
         i = roots[k]
-        totals[i, tried[k]] += utility(rules[0], states[k], np.int64(views[i].seat), 1 + taken[k])
+        totals[i, tried[k]] += utility(rules_array[0], states[k], np.int64(views[i].seat), 1 + taken[k])
     for i in range(views.shape[0]):
         actions[i] = best_action(totals[i], views[i].legal, view_key(views[i], seed))
