@@ -46,6 +46,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from rs_env.cards import NUM_RANKS, NUM_SUITS, SUIT_NAMES, SuitName, rank_of, suit_of
+from rs_env.scorings import SCORINGS, ScoringName
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 8
 
@@ -54,14 +55,12 @@ BrokenExit = Literal["leaver", "void"]
 LeadAfterPickup = Literal["any", "other_suit"]
 Trump = Literal["none", SuitName, "last_dealt"]
 TrumpPlay = Literal["ruff", "anytime"]
-Scoring = Literal["win", "places", "cards", "face", "parlett"]
 
 GOING_OUT: tuple[GoingOut, ...] = get_args(GoingOut)
 BROKEN_EXIT: tuple[BrokenExit, ...] = get_args(BrokenExit)
 LEAD_AFTER_PICKUP: tuple[LeadAfterPickup, ...] = get_args(LeadAfterPickup)
 TRUMP: tuple[Trump, ...] = get_args(Trump)
 TRUMP_PLAY: tuple[TrumpPlay, ...] = get_args(TrumpPlay)
-SCORING: tuple[Scoring, ...] = get_args(Scoring)
 
 _DEFAULT_RANKS = {2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 13, 8: 12}
 _ACTIONS_PER_PLAYER = 250
@@ -108,7 +107,7 @@ class Rules:
     silent_catch: float | None = None
     """Probability, 0 to 1, that the table notices a silent play; None: silent plays are not allowed."""
 
-    scoring: Scoring = "win"
+    scoring: ScoringName = "win"
     """What a deal is worth: a win, places, cards left in hand, their face values, or points as Parlett counts them."""
 
     target: float | None = None
@@ -130,7 +129,7 @@ class Rules:
         self._check_choice("lead_after_pickup", LEAD_AFTER_PICKUP)
         self._check_choice("trump", TRUMP)
         self._check_choice("trump_play", TRUMP_PLAY)
-        self._check_choice("scoring", SCORING)
+        self._check_choice("scoring", tuple(SCORINGS))
         self._check_number("silent_catch", "a number from 0 to 1, or None", lambda x: 0 <= x <= 1)
         self._check_number(
             "target", f"a number above 0 and at most {_MAX_COUNT}, or None", lambda x: 0 < x <= _MAX_COUNT

@@ -13,10 +13,10 @@ from rs_env.rules import (
     MAX_PLAYERS,
     MIN_PLAYERS,
     PRESETS,
-    SCORING,
     TRUMP_PLAY,
     Rules,
 )
+from rs_env.scorings import SCORINGS
 
 STYLES = ("any", "stubborn", "lowest")
 
@@ -34,7 +34,7 @@ def random_rules(rng: random.Random) -> Rules:
     """A rule set with random, valid values of every option; the deals of a match are few, those of tiny decks many."""
     pack = _random_pack(rng)
     trump, trump_play = _random_trump(rng, Rules(**pack))
-    scoring = rng.choice(SCORING)
+    scoring = rng.choice(list(SCORINGS))
     is_match = rng.random() < 0.3
     return Rules(
         **pack,

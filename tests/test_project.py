@@ -63,9 +63,13 @@ def test_generated_table_is_up_to_date() -> None:
     spec = importlib.util.spec_from_file_location("build", ROOT / "docs" / "build.py")
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
-    page = build.PAGE.read_text(encoding="utf-8")
-    assert "| `known` |" in page
-    assert build.page_with(page, build.table()) == page
+    shown = {("observation.md", "sections"): "| `known` |", ("rules.md", "scorings"): "| `parlett` |"}
+    assert build.TABLES.keys() == shown.keys()
+    for (name, table), row in shown.items():
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        made = build.TABLES[name, table]()
+        assert row in made and f"{made}\n<!-- {table}: end -->" in page
+        assert build.page_with(page, table, made) == page
 
 
 def test_rules_page_names_every_option_and_preset() -> None:

@@ -25,7 +25,7 @@ from rs_env.baselines.tips import LADDER
 from rs_env.cards import parse_action
 from rs_env.engine.state import NOBODY, STATE, compile_rules
 from rs_env.engine.view import VIEW
-from rs_env.rules import SCORING
+from rs_env.scorings import SCORINGS
 
 SEARCHERS = {"pimc": "pimc:worlds=4", "expert": "expert:worlds=4", "ismcts": "ismcts:iterations=20"}
 CHEATS = {"sees_all"}
@@ -178,7 +178,7 @@ AT_ONCE = {
 }
 
 
-@pytest.mark.parametrize("scoring", SCORING)
+@pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize("name", ["pimc:worlds=8", "expert:worlds=8", "ismcts:iterations=100"])
 @pytest.mark.parametrize("case", AT_ONCE)
 def test_wins_at_once_are_taken(case: str, name: str, scoring: str) -> None:
@@ -189,7 +189,7 @@ def test_wins_at_once_are_taken(case: str, name: str, scoring: str) -> None:
     assert {choose(name, seed, [game])[0] for seed in range(10)} == {parse_action(win)}
 
 
-@pytest.mark.parametrize("scoring", SCORING)
+@pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize(
     "name", ["pimc:worlds=8", "pimc:worlds=8,endgame=0", "expert:worlds=8", "ismcts:iterations=100"]
 )
@@ -291,7 +291,7 @@ def utility(game: Game, taken: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("going_out", ["immediate", "completed_trick"])
-@pytest.mark.parametrize("scoring", SCORING)
+@pytest.mark.parametrize("scoring", SCORINGS)
 def test_utility_lies_in_0_to_1_and_is_highest_for_the_winner(scoring: str, going_out: str) -> None:
     kinds: Counter[str] = Counter()
     for seed in range(60):

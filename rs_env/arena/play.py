@@ -18,6 +18,7 @@ from rs_env.engine.scoring import place, reward
 from rs_env.engine.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
 from rs_env.engine.view import empty_views
 from rs_env.rules import Rules
+from rs_env.scorings import SCORINGS
 
 NEXT_DEAL = 53
 """In a log of actions: the next deal of the match begins."""
@@ -122,7 +123,7 @@ def play_games(
 
 def _places_of_match(rules: Rules, totals: np.ndarray) -> np.ndarray:
     """Place of each seat by the totals (G, n) of a match, equals sharing (averaging) their places."""
-    goodness = -totals if rules.scoring in ("cards", "face") else totals
+    goodness = -totals if SCORINGS[rules.scoring].low_is_good else totals
     mine, other = goodness[:, :, None], goodness[:, None, :]
     return (other > mine).sum(2) + ((other == mine).sum(2) + 1) / 2
 

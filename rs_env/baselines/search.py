@@ -24,8 +24,8 @@ from rs_env.engine.belief import draw, new_belief, prepare
 from rs_env.engine.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, below, mix, unit
-from rs_env.engine.scoring import FACE_VALUES, PARLETT_VALUES, card_values, deal_score
-from rs_env.engine.state import CARDS, FACE, NOBODY, PARLETT, PLACES, RULES, RUNNING, STATE, TRUNCATED, WIN
+from rs_env.engine.scoring import deal_score, value_of, value_of_hands
+from rs_env.engine.state import NOBODY, RULES, RUNNING, STATE, TRUNCATED
 from rs_env.engine.types import (
     Action,
     ActionSet,
@@ -33,6 +33,7 @@ from rs_env.engine.types import (
     CompiledRules,
     Key,
     Number,
+    Real,
     RulesArray,
     Seat,
     State,
@@ -42,6 +43,7 @@ from rs_env.engine.types import (
     Views,
 )
 from rs_env.engine.view import view_key
+from rs_env.scorings import Basis
 
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
@@ -98,21 +100,20 @@ def new_memory() -> Memory:
     )
 
 
+_WIN, _PLACE, _OWN_HAND, _ALL_HANDS = (int(basis) for basis in Basis)
+
+
 @njit
-def utility(rules, s, seat, taken):
+def utility(rules: CompiledRules, s: State, seat: Seat, taken: Number) -> Real:
     """What a deal that has ended, or was stopped after `taken` actions of a play-out, is worth to a seat."""
     worth = PATIENCE**taken
-    if rules.scoring == CARDS:
-        return worth * (1.0 - s.hand_size[seat] / rules.num_cards)
-    if rules.scoring == FACE:
-        return worth * (1.0 - card_values(s.hand[seat], FACE_VALUES) / card_values(rules.deck, FACE_VALUES))
-    if rules.scoring == PLACES:
+    if rules.basis == _OWN_HAND:
+        share = value_of(rules, s.hand[seat]) / rules.deck_value
+        return worth * (1.0 - share if rules.low_is_good else share)
+    if rules.basis == _PLACE:
         return worth * deal_score(rules, s, seat)
-    if rules.scoring == PARLETT:
-        hands = EMPTY
-        for other in range(rules.num_players):
-            hands |= s.hand[other]
-        worth *= card_values(hands, PARLETT_VALUES) / card_values(rules.deck, PARLETT_VALUES)
+    if rules.basis == _ALL_HANDS:
+        worth *= value_of_hands(rules, s) / rules.deck_value
     if s.num_out > 0:
         return worth if s.out[0] == seat else 0.0
     if s.status == TRUNCATED:
@@ -124,16 +125,16 @@ def utility(rules, s, seat, taken):
 
 
 @njit
-def settled(rules, winner, seat):
+def settled(rules: CompiledRules, winner: Seat, seat: Seat) -> Real:
     """What a deal that `winner` is proven to win is worth to a seat, or UNSETTLED where that depends on the cards left
     in the hands.
 
     A win to come counts as one by the very next action: it is worth less than a win at once, or players would put it
     off for ever.
     """
-    if winner == seat:
-        return UNSETTLED if rules.scoring == PARLETT else PATIENCE**2
-    return 0.0 if rules.scoring == WIN or rules.scoring == PARLETT else UNSETTLED
+    if rules.basis == _WIN:
+        return PATIENCE**2 if winner == seat else 0.0
+    return 0.0 if rules.basis == _ALL_HANDS and winner != seat else UNSETTLED
 
 
 @njit

@@ -10,11 +10,11 @@ from functools import cache
 
 import numpy as np
 
-from rs_env.cards import NUM_CARDS, SUIT_NAMES, set_of
-from rs_env.rules import MAX_PLAYERS, SCORING, Rules, Trump
+from rs_env.cards import NUM_CARDS, NUM_RANKS, SUIT_NAMES, rank_of, set_of
+from rs_env.rules import MAX_PLAYERS, Rules, Trump
+from rs_env.scorings import SCORINGS
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
-WIN, PLACES, CARDS, FACE, PARLETT = range(len(SCORING))
 NO_TRUMP, LAST_DEALT = -1, 4
 NOBODY = NO_CARD = NO_SUIT = -1
 LAST_FIRST_DEAL = (1 << 31) - 2 - (1 << 20)
@@ -29,18 +29,21 @@ RULES = np.dtype(
         ("silent_catch", np.float64),  # -1: no silent plays
         ("target", np.float64),  # 0: a single deal
         ("percent_per_action", np.float64),  # 100 / max_actions
+        ("deck_value", np.float64),  # of all cards in play, by card_values
         ("max_actions", np.int32),
         ("max_deals", np.int32),
         ("num_players", np.int8),
         ("num_cards", np.int8),
         ("trump", np.int8),  # a suit, NO_TRUMP or LAST_DEALT
-        ("scoring", np.int8),  # index in SCORING
+        ("basis", np.int8),  # of scores, see rs_env.scorings.Basis
+        ("low_is_good", np.bool_),  # scores are penalty points
         ("immediate", np.bool_),  # going_out
         ("void_takes", np.bool_),  # broken_exit
         ("play_on", np.bool_),
         ("bar_suit", np.bool_),  # lead_after_pickup
         ("ruff", np.bool_),  # void players may trump
         ("anytime", np.bool_),  # players who could follow may trump
+        ("card_values", np.int8, (NUM_RANKS,)),  # what a card counts in scores that look at hands
         ("plain", np.bool_),  # no trumps and no silent plays: what is played to a lead follows it
     ],
     align=True,
@@ -97,7 +100,7 @@ def compile_rules(rules: Rules) -> np.ndarray:
         "last_dealt": LAST_DEALT,
         **{name: suit for suit, name in enumerate(SUIT_NAMES)},
     }
-    with_trump = rules.trump != "none"
+    with_trump, scoring = rules.trump != "none", SCORINGS[rules.scoring]
     record["deck"] = set_of(rules.deck)
     record["cards"] = NO_CARD
     record["cards"][0, : len(rules.deck)] = rules.deck
@@ -109,7 +112,10 @@ def compile_rules(rules: Rules) -> np.ndarray:
     record["num_players"] = rules.num_players
     record["num_cards"] = len(rules.deck)
     record["trump"] = trumps[rules.trump]
-    record["scoring"] = SCORING.index(rules.scoring)
+    record["basis"] = scoring.basis
+    record["low_is_good"] = scoring.low_is_good
+    record["card_values"] = scoring.card_values
+    record["deck_value"] = sum(scoring.card_values[rank_of(card)] for card in rules.deck)
     record["immediate"] = rules.going_out == "immediate"
     record["void_takes"] = rules.broken_exit == "void"
     record["play_on"] = rules.play_on
