@@ -1,4 +1,8 @@
-"""What an agent is, and how agents are made by name."""
+"""What an agent is, how it is asked, and how agents are made by name.
+
+Everything in this package that lets an agent choose does so by `ask`, so this is the place to read what an agent is
+given and what is believed of its answer. `rs_env.testing.check_agent` checks an agent of your own.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +21,31 @@ from rs_env.rules import Rules
 class Agent(Protocol):
     """Chooses actions from views, many at a time; it never sees a state.
 
-    The baselines draw from the seed and the view alone (`rs_env.engine.view.view_key`): equal seeds and views give equal
-    actions, whatever was asked before and in whatever batches. Therefore their `act` can take a second argument,
-    ``seeds=None``: uint64 (B,), from which to draw for each view in place of the seed of `reset`. So one object can
-    play in many games, each of which has draws of its own; see `draws_by_seed`.
+    A view is one seat's knowledge of one game. Views of one call may be of different games, seats and numbers of
+    players. The array is the agent's own, read-only copy: it may be kept, and nothing lies behind it.
+
+    An agent may draw at random and may remember what it was asked. The baselines do not remember: they draw from the
+    seed and the view alone (`rs_env.engine.view.view_key`), so that equal seeds and views give equal actions, whatever
+    was asked before and in whatever batches. Such an agent can take a second argument in `act`, ``seeds=None``: uint64
+    (B,), what to draw from for each view in place of the seed of `reset`. Then one object can play in many games, each
+    of which has draws of its own; see `draws_by_seed`. Of any other agent each game gets a copy where that matters.
+
+    An agent that cheats, as a measure of what hidden cards are worth, has the attribute ``cheats = True`` and instead
+    of `act` the method ``act_states(rules, states)``; only comparisons that are declared unfair ask it, by `ask_cheat`.
     """
 
     name: str
 
     def reset(self, seed: int | None) -> None:
-        """Start anew; the same seed and views give the same actions."""
+        """Start anew, forget all views, and draw from this seed (0..2**64-1; None: a random one) from now on.
+
+        The same seed and then the same views give the same actions.
+        """
 
     def act(self, views: np.ndarray) -> np.ndarray:
-        """One legal action, int64 (B,), for each view (dtype `rs_env.engine.view.VIEW`, shape (B,)) of a seat that is to
-        act.
+        """One legal action for each view of a seat that is to act: integers of shape (B,).
+
+        views: dtype `rs_env.engine.view.VIEW`, shape (B,).
         """
 
 
@@ -115,11 +130,12 @@ def ask_cheat(agent: Any, rules: Rules, states: np.ndarray, views: np.ndarray) -
 
 
 def _checked(agent: Agent, chosen: Any, views: np.ndarray) -> np.ndarray:
-    """What an agent chose, as int64 (B,). Raises ValueError, naming it, unless that is one legal action for each view."""
+    """What an agent chose, as int64 (B,). Raises ValueError unless that is one legal action for each view."""
     actions = np.asarray(chosen)
     if actions.shape != views.shape or actions.dtype.kind not in "iu":
         raise ValueError(
-            f"agent {agent.name!r} gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}"
+            f"agent {agent.name!r} gave {actions.dtype} of shape {actions.shape}:"
+            f" it must give integers of shape {views.shape}"
         )
     actions = np.array(actions, np.int64)  # a copy, which the agent cannot change after the check
     legal, illegal = np.ascontiguousarray(views["legal"]), np.zeros(len(views), np.bool_)
@@ -128,7 +144,8 @@ def _checked(agent: Agent, chosen: Any, views: np.ndarray) -> np.ndarray:
         allowed = ", ".join(f"{a} ({action_text(a)})" for a in members(legal[first]))
         seat = views["seat"][first]
         raise ValueError(
-            f"views[{first}]: seat {seat} may take {allowed}; agent {agent.name!r} chose the illegal action {actions[first]}"
+            f"views[{first}]: seat {seat} may take {allowed};"
+            f" agent {agent.name!r} chose the illegal action {actions[first]}"
         )
     return actions
 
@@ -168,6 +185,7 @@ def _parsed(text: str, key: str, value: str, kind: type) -> Any:
         parsed = None
     if parsed is None or (kind is float and not math.isfinite(parsed)):
         raise ValueError(
-            f"agent {text!r}: {key}={value!r} is not allowed: it must be {'a whole' if kind is int else 'a finite'} number"
+            f"agent {text!r}: {key}={value!r} is not allowed:"
+            f" it must be {'a whole' if kind is int else 'a finite'} number"
         )
     return parsed

@@ -1,7 +1,8 @@
 """What a deal pays, as data: each scoring is a row of `SCORINGS`, and everything that depends on it follows.
 
-Compiled code has the row in the compiled rules (`rs_env.engine.scoring`); searches, the arena's places, the command line
-and the table in ``docs/rules.md`` read it too. A new scoring is a new row, and its name in `ScoringName` for editors.
+Compiled code has the row in the compiled rules (`rs_env.engine.scoring`); searches, the places of the arena, the
+command line and the table in ``docs/rules.md`` read it too. A new scoring is a new row, and its name in `ScoringName`
+for editors.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Scoring:
 SCORINGS: dict[str, Scoring] = {
     "win": Scoring("1 for the winner, 0 for the others", Basis.WIN),
     "places": Scoring(
-        "(n - place)/(n - 1); players who are not out rank after those who are, fewest cards in hand first, equal counts"
-        " sharing (averaging) their places",
+        "(n - place)/(n - 1); players who are not out rank after those who are, fewest cards in hand first, equal"
+        " counts sharing (averaging) their places",
         Basis.PLACE,
     ),
     "cards": Scoring("1 penalty point for each card in hand", Basis.OWN_HAND, low_is_good=True),

@@ -4,19 +4,23 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from rs_env import belief
 from rs_env.agent import Agent, ask, draws_by_seed
 from rs_env.baselines import as_agent
+from rs_env.cards import action_text
 from rs_env.checks import check_seed, check_whole
+from rs_env.engine.state import STATE
 from rs_env.engine.view import VIEW
 from rs_env.game import Game
 from rs_env.rules import Rules, as_rules
 
 _SEED_OF_DRAWS = 12345
+_VIEWS_TO_TEST_BLINDNESS, _OTHER_HANDS = 20, 3
 
 
 class AgentError(AssertionError):
@@ -26,47 +30,76 @@ class AgentError(AssertionError):
 def check_agent(
     agent: str | Agent, rules: Rules | str | Mapping[str, Any] = "rolling_stone", positions: int = 200, seed: int = 0
 ) -> None:
-    """Check an agent on positions of random games of these rules. Raises AgentError, or ValueError for what is no agent
-    at all.
+    """Check an agent on positions of random games of these rules. Raises AgentError, saying what is wrong, or
+    ValueError for what is no agent at all.
 
-    - it gives one legal action for each view, in batches of any size;
-    - it leaves its views alone: they are copies that cannot be written to, wherever agents are asked;
-    - `reset` with the same seed, and then the same views, give the same actions;
-    - if `act` has the parameter ``seeds``, actions depend on the view and its seed alone: not on what is asked beside
-      it, on what was asked before, or on the seed of `reset`.
-
-    That it cannot know hidden cards need not be checked: no view holds any.
+    - *Legal*: it gives one legal action for each view, in batches of any size, and leaves its views alone.
+    - *Reproducible*: `reset` with the same seed, and then the same views, give the same actions.
+    - *Blind*: what it chooses does not depend on cards that its seat cannot see. No view holds any, so an agent has to
+      search Python's memory for them; see `rs_env.isolation` for agents that are not trusted.
+    - *Independent of batches*, if `act` has the parameter ``seeds``: actions depend on the view and its seed alone, not
+      on what is asked beside it, on what was asked before, or on the seed of `reset`.
     """
     checked = as_agent(agent)
-    views = random_views(as_rules(rules), check_whole("positions", positions, 1, 1 << 20), check_seed(seed))
-    name = checked.name
-    checked.reset(_SEED_OF_DRAWS)
-    first = _asked(checked, views)
-    checked.reset(_SEED_OF_DRAWS)
-    again = _asked(checked, views)
+    rules, seed = as_rules(rules), check_seed(seed)
+    views = random_views(rules, check_whole("positions", positions, 1, 1 << 20), seed)
+    first, again = _asked_anew(checked, views), _asked_anew(checked, views)
     _compare(
         first,
         again,
-        f"agent {name!r} is not reproducible: after reset({_SEED_OF_DRAWS}) it chooses otherwise than before",
+        f"agent {checked.name!r} is not reproducible: after reset({_SEED_OF_DRAWS}) it chooses otherwise than before",
     )
+    _check_blindness(checked, rules, seed)
     if draws_by_seed(checked):
         _check_draws(checked, views)
 
 
 def random_views(rules: Rules, count: int, seed: int) -> np.ndarray:
-    """Views of seats that have a choice, dtype `rs_env.engine.view.VIEW`, shape (count,), from random games of a rule set."""
+    """Views of seats that have a choice, from random games of a rule set: dtype `rs_env.engine.view.VIEW`, (count,)."""
+    return np.array([view for _, view in _decisions(rules, count, seed)], VIEW)
+
+
+def _decisions(rules: Rules, count: int, seed: int) -> Iterator[tuple[Game, np.void]]:
+    """Games at turns with a choice, each with the view of the seat to act; a game is played on after it was given."""
     rng = np.random.default_rng(seed)
-    views: list[np.void] = []
+    found = 0
     for index in range(1000 + count):
         game = Game(rules, seed, index=index)
-        while not game.is_over and len(views) < count:
+        while not game.is_over:
+            if found == count:
+                return
             legal = game.legal_actions()
             if len(legal) > 1 and rng.random() < 0.3:
-                views.append(game.view(game.turn))  # type: ignore[arg-type]
+                found += 1
+                yield game, game.view(game.turn)  # type: ignore[arg-type]
             game.play(int(rng.choice(legal)))
-        if len(views) == count:
-            return np.array(views, VIEW)
-    raise ValueError(f"rules: {rules} have hardly any decisions to check an agent on")
+    if found < count:
+        raise ValueError(f"rules: {rules} have hardly any decisions to check an agent on")
+
+
+def _check_blindness(agent: Agent, rules: Rules, seed: int) -> None:
+    """Ask for one view while the real game is in memory, and again while others are that look the same to the seat."""
+    worlds = [
+        (view, [game.states.tobytes(), *(belief.sample(view, 1, draw).tobytes() for draw in range(_OTHER_HANDS))])
+        for game, view in _decisions(rules, _VIEWS_TO_TEST_BLINDNESS, seed)
+    ]
+    for view, states in worlds:
+        actions = [_asked_beside(agent, Game.of_state(rules, np.frombuffer(s, STATE)[0]), view) for s in states]
+        if len(set(actions)) > 1:
+            raise AgentError(
+                f"agent {agent.name!r} is not blind: asked for one view while games with other hidden cards are in"
+                f" memory, it chooses {', '.join(map(action_text, sorted(set(actions))))}"
+            )
+
+
+def _asked_beside(agent: Agent, game: Game, view: np.void) -> int:
+    """What the agent chooses while the game is in memory."""
+    return int(_asked_anew(agent, np.array([view], VIEW))[0])
+
+
+def _asked_anew(agent: Agent, views: np.ndarray) -> np.ndarray:
+    agent.reset(_SEED_OF_DRAWS)
+    return _asked(agent, views)
 
 
 def _asked(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
@@ -90,8 +123,8 @@ def _check_draws(agent: Agent, views: np.ndarray) -> None:
     _compare(
         together,
         shuffled,
-        f"agent {agent.name!r} has a parameter `seeds`, but what it chooses also depends on the other views asked with it, on what was"
-        " asked before, or on the seed of reset",
+        f"agent {agent.name!r} has a parameter `seeds`, but what it chooses also depends on the other views asked with"
+        " it, on what was asked before, or on the seed of reset",
     )
 
 
@@ -100,5 +133,6 @@ def _compare(first: np.ndarray, again: np.ndarray, message: str) -> None:
     if len(differ):
         where = differ[0]
         raise AgentError(
-            f"{message}: {len(differ)} of {len(first)} actions differ, at view {where} {first[where]} and {again[where]}"
+            f"{message}: {len(differ)} of {len(first)} actions differ,"
+            f" at view {where} {first[where]} and {again[where]}"
         )

@@ -383,8 +383,10 @@ def test_wrong_table_is_refused() -> None:
 
 def test_plain_use_needs_no_extra() -> None:
     code = (
-        "import sys; sys.modules.update(dict.fromkeys(('rich', 'scipy', 'tyro', 'torch')));"  # none of them can be imported
-        "from rs_env.arena import duel, league; print(duel('random', 'heuristic', deals=2), league(['random'] * 2, deals=2).standings)"
+        # None of these can be imported.
+        "import sys; sys.modules.update(dict.fromkeys(('rich', 'scipy', 'tyro', 'torch')));"
+        "from rs_env.arena import duel, league;"
+        "print(duel('random', 'heuristic', deals=2), league(['random'] * 2, deals=2).standings)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1]

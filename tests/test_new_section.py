@@ -14,7 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SEEN = """
-    Section("left", Kind.CARDS, About.TABLE, "cards not dead", lambda rules, public, hand, seat: rules.deck & ~public.dead),
+    Section(
+        "left",
+        Kind.CARDS,
+        About.TABLE,
+        "cards not dead",
+        lambda rules, public, hand, seat: rules.deck & ~public.dead,
+    ),
     Section("dealer", Kind.SEAT, About.TABLE, "who dealt", lambda rules, public, hand, seat: public.dealer),
     Section(
         "known_sizes",

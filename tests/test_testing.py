@@ -20,6 +20,7 @@ from asking import PLACES
 from strategies import preset_rules
 
 import rs_env
+from rs_env import Game
 from rs_env.agent import draws_by_seed
 from rs_env.arena import duel
 from rs_env.baselines import AGENTS, make_agent
@@ -83,6 +84,15 @@ class Writing(Model):
         return super().act(views, seeds)
 
 
+class Peeking(Model):
+    """Chooses by the hands of games that it finds in memory."""
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        games = [found for found in gc.get_objects() if type(found) is Game]
+        hands = sum(sum(map(sum, game.hands[1:])) for game in games)
+        return np.array([(m := members(view["legal"]))[hands % len(m)] for view in views], np.int64)
+
+
 class TooFew(Model):
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         return super().act(views, seeds)[:1]
@@ -117,6 +127,7 @@ def test_a_faultless_agent_passes_with_any_rules(rules: Rules) -> None:
         (Counting, "depends on the other views asked with it"),
         (Illegal, "illegal action 52"),
         (Writing, "writes to its views"),
+        (Peeking, "not blind"),
         (TooFew, "integers of shape"),
         (Floats, "gave float64"),
     ],

@@ -28,7 +28,7 @@ _SUIT_BYTES = np.array(
 
 @njit(forceinline=True)
 def _clockwise(n, seat, i):
-    """The seat `i` places to the left of `seat`, unsigned and from a table: no branch, no check for negative indices."""
+    """The seat `i` places to the left of `seat`, unsigned and from a table: no branch, no test for negative indices."""
     return _RING[np.uint64((n << 4) + seat + i)]  # row n of a table with 16 columns
 
 

@@ -1,4 +1,4 @@
-"""Where things stand in a vector: named sections, each of one kind and about somebody, and what follows from their list.
+"""Where things stand in a vector: named sections, each of one kind and about somebody, and what follows from them.
 
 Sizes, slices, bounds, the decoder, packed observations, the table in the documentation and the way in which networks
 group entries are all derived from a list of `Section`. What the sections of the observation are, and how each is
@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from rs_env.cards import NUM_CARDS, NUM_SUITS
 from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
 
-OBSERVATION_DTYPES = ("int8", "float32")
+ObservationDtype = Literal["int8", "float32"]
+OBSERVATION_DTYPES: tuple[ObservationDtype, ...] = get_args(ObservationDtype)
 
 
 class Kind(Enum):
@@ -137,7 +138,8 @@ class Layout:
     def __init__(self, num_players: int) -> None:
         if not isinstance(num_players, int | np.integer) or not MIN_PLAYERS <= num_players <= MAX_PLAYERS:
             raise ValueError(
-                f"num_players={num_players!r} is not allowed: it must be a whole number from {MIN_PLAYERS} to {MAX_PLAYERS}"
+                f"num_players={num_players!r} is not allowed:"
+                f" it must be a whole number from {MIN_PLAYERS} to {MAX_PLAYERS}"
             )
         self.num_players = n = int(num_players)
         self.sections: dict[str, Part] = {}

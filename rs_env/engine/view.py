@@ -81,7 +81,8 @@ def as_views(views: Any) -> np.ndarray:
     array = np.atleast_1d(np.asarray(views))
     if array.dtype != VIEW or array.ndim != 1:
         raise ValueError(
-            f"views: {array.dtype} of shape {array.shape} is not allowed: they must be records of dtype rs_env.engine.view.VIEW, shape (B,)"
+            f"views: {array.dtype} of shape {array.shape} is not allowed:"
+            " they must be records of dtype rs_env.engine.view.VIEW, shape (B,)"
         )
     array = np.require(array, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
     first = first_impossible(array)

@@ -15,12 +15,12 @@ from rs_env.baselines import make_agent
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry
-from rs_env.engine.layout import check_observation_dtype, scaled
+from rs_env.engine.layout import ObservationDtype, check_observation_dtype, scaled
 from rs_env.engine.observation import new_mask, observation_spec
 from rs_env.engine.state import compile_rules
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
 from rs_env.envs.pettingzoo import read_reset_options
-from rs_env.envs.spaces import ActionSpace, ObservationDtype, box_of
+from rs_env.envs.spaces import ActionSpace, box_of
 from rs_env.game import Game
 from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call

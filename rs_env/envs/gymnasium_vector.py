@@ -21,7 +21,7 @@ from rs_env.baselines.tips import TIPS
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry
-from rs_env.engine.layout import check_observation_dtype, scaled
+from rs_env.engine.layout import ObservationDtype, check_observation_dtype, scaled
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.state import RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.engine.view import empty_views
@@ -34,7 +34,7 @@ from rs_env.envs.gymnasium_single import (
     no_decision,
 )
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
-from rs_env.envs.spaces import ActionSpace, BatchActionSpace, ObservationDtype, box_of
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
 from rs_env.game import Game
 from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call

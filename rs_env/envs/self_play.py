@@ -21,12 +21,12 @@ from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import batch as kernels
 from rs_env.engine import entry
-from rs_env.engine.layout import check_observation_dtype
+from rs_env.engine.layout import ObservationDtype, check_observation_dtype
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.packing import packed_size
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.validation import check_states
-from rs_env.envs.spaces import ActionSpace, BatchActionSpace, ObservationDtype, box_of
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
 from rs_env.rules import Rules, rules_of_call
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts

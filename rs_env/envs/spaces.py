@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -11,9 +11,6 @@ from gymnasium import spaces
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_whole
 from rs_env.engine.layout import Layout
-
-ObservationDtype = Literal["int8", "float32"]
-"""What `rs_env.engine.observation.OBSERVATION_DTYPES` lists."""
 
 _MASK_DTYPES = (np.dtype(np.int8), np.dtype(np.bool_))
 _MASK_SHAPE = (NUM_ACTIONS,)
