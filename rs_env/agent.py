@@ -57,6 +57,14 @@ def draws_by_seed(agent: Agent) -> bool:
         return False
 
 
+def wants_histories(agent: Agent) -> bool:
+    """Whether the agent's `act` has the parameter ``histories``."""
+    try:
+        return "histories" in inspect.signature(agent.act).parameters
+    except (TypeError, ValueError):  # of what is compiled Python knows no signature
+        return False
+
+
 def seeds_for(views: np.ndarray, seed: np.uint64, seeds: np.ndarray | None) -> np.ndarray:
     """The seed to draw from for each view, uint64 (B,): `seeds`, or `seed` for all. Raises ValueError where they do not
     fit.
@@ -107,7 +115,7 @@ def copy_for_agent(views: np.ndarray) -> np.ndarray:
     return given
 
 
-def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None, histories: Any = None) -> np.ndarray:
     """The agent's actions, int64 (B,), for views of seats that are to act.
 
     The agent gets copies of the views that it cannot write to, with nothing behind them: the caller's array may be a
@@ -118,7 +126,10 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
     if not len(views):
         return np.zeros(0, np.int64)
     given = views if type(agent) in _OWN else copy_for_agent(views)
-    chosen = agent.act(given) if seeds is None else agent.act(given, seeds)  # type: ignore[call-arg]
+    more: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
+    if histories is not None:
+        more["histories"] = histories
+    chosen = agent.act(given, **more)
     return _checked(agent, chosen, views)
 
 

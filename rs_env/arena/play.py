@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rs_env.agent import Agent, ask, ask_cheat, cheats
+from rs_env.agent import Agent, ask, ask_cheat, cheats, wants_histories
 from rs_env.arena.players import check_fair
 from rs_env.cards import PICKUP
 from rs_env.engine import entry, play
@@ -20,7 +20,7 @@ from rs_env.engine.view import empty_views
 from rs_env.rules import Rules
 from rs_env.scorings import SCORINGS
 
-NEXT_DEAL = 53
+from rs_env.engine.history import NEXT_DEAL, NOTICED, SHOWN
 """In a log of actions: the next deal of the match begins."""
 
 _LOG_LENGTH = 1024  # actions a game to begin with; a log grows where games are longer
@@ -92,7 +92,7 @@ def play_games(
                 actions = (
                     ask_cheat(agent, rules, states[mine], views[: len(mine)])
                     if cheats(agent)
-                    else ask(agent, views[: len(mine)])
+                    else ask(agent, views[: len(mine)], histories=(log[mine], logged[mine]) if wants_histories(agent) else None)
                 )
                 seconds[number] += time.perf_counter() - begin
                 asked[number] += len(mine)

@@ -9,7 +9,7 @@ from inspect import Parameter, Signature
 
 from rs_env.agent import Agent, build, check_is_agent
 from rs_env.baselines.rule_based import RuleBasedAgent
-from rs_env.baselines.searchers import Ismcts, Pimc, SeesAll
+from rs_env.baselines.searchers import Adaptive, Ismcts, Pimc, SeesAll
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
 __all__ = ["AGENTS", "Agent", "as_agent", "make_agent"]
@@ -35,9 +35,17 @@ def _rule_based(name: str) -> Callable[..., Agent]:
 
 
 def _expert(
-    *, worlds: int = 64, policy: str = "heuristic", noise: float = 0.1, horizon: int = 60, endgame: int = 12
+    *,
+    worlds: int = 48,
+    policy: str = "heuristic",
+    noise: float = 0.1,
+    own_noise: float = 0.5,
+    horizon: int = 100,
+    endgame: int = 12,
 ) -> Agent:
-    return Pimc("expert", worlds=worlds, policy=policy, noise=noise, horizon=horizon, endgame=endgame)
+    return Pimc(
+        "expert", worlds=worlds, policy=policy, noise=noise, own_noise=own_noise, horizon=horizon, endgame=endgame
+    )
 
 
 AGENTS: dict[str, Callable[..., Agent]] = {
@@ -45,6 +53,7 @@ AGENTS: dict[str, Callable[..., Agent]] = {
     "pimc": Pimc,
     "expert": _expert,
     "ismcts": Ismcts,
+    "adaptive": Adaptive,
     "sees_all": SeesAll,  # type: ignore[dict-item]  # cheats: no agent but for the arena
 }
 """What makes each baseline. `expert` is `pimc` with the best play-outs; `sees_all` cheats, and only the arena admits

@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rs_env.baselines.endgame import PLIES, forced_winner
-from rs_env.baselines.tips import NUM_CHANCES, at_random, chances_of_state, choose
+from rs_env.baselines.tips import DUMP, NUM_CHANCES, at_random, chances_of, choose
 from rs_env.engine import play
 from rs_env.engine.belief import draw, new_belief, prepare
 from rs_env.engine.bits import EMPTY, bit, lowest, nth_member, popcount, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, below, mix, unit
 from rs_env.engine.scoring import deal_score, value_of, value_of_hands
-from rs_env.engine.state import NOBODY, RULES, RUNNING, STATE, TRUNCATED
+from rs_env.engine.state import NO_SUIT, NOBODY, RULES, RUNNING, STATE, TRUNCATED
 from rs_env.engine.types import (
     Action,
     ActionSet,
@@ -43,10 +43,12 @@ from rs_env.engine.types import (
     Views,
 )
 from rs_env.engine.view import view_key
+from rs_env.rules import MAX_PLAYERS
 from rs_env.scorings import Basis
 
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
+OTHERS, OWN = 0, 1  # numbers of play-out policies
 IMPOSSIBLE, UNDECIDED = -1, -2  # instead of an action: no deal agrees with the view; a search must choose
 
 
@@ -54,10 +56,10 @@ class PlayOuts(NamedTuple):
     """How a search plays out."""
 
     weights: Array
-    """Float64, in the order of `rs_env.baselines.tips.TIPS`: the play-out policy, of all seats."""
+    """Float64 (T, TIPS): the play-out policies, rule-based players of `rs_env.baselines.tips` by their weights."""
 
-    noise: float
-    """Probability of a random action; from 1 on all are random."""
+    noise: Array
+    """Float64 (T,): the probability of a random action of each; from 1 on all are random."""
 
     horizon: int
     """Most actions of a play-out."""
@@ -87,6 +89,9 @@ class Memory(NamedTuple):
     totals: Array
     """Float64 (64,): of each action, the sum of its utilities."""
 
+    policies: Array
+    """Int64 (MAX_PLAYERS,): the number of each seat's play-out policy."""
+
 
 def new_memory() -> Memory:
     """Memory for one search at a time."""
@@ -97,6 +102,7 @@ def new_memory() -> Memory:
         untried=np.zeros(PLIES + 1, np.uint64),
         chances=np.zeros(NUM_CHANCES),
         totals=np.zeros(64),
+        policies=np.zeros(MAX_PLAYERS, np.int64),
     )
 
 
@@ -138,26 +144,29 @@ def settled(rules: CompiledRules, winner: Seat, seat: Seat) -> Real:
 
 
 @njit
-def play_out(rules: CompiledRules, how: PlayOuts, s: State, stream: Stream, chances: Array) -> Number:
+def play_out(how: PlayOuts, memory: Memory, s: State, stream: Stream) -> Number:
     """Play a state on to its end or to the horizon; returns the number of actions taken.
 
-    how: `PlayOuts`. All seats play by the tips with its weights, knowing all hands of this sampled world, but now and
-    then a random action: fixed strategies would go round in circles.
+    Each seat plays by the policy that ``memory.policies`` says, and on its own knowledge: of the hands of this world it
+    sees its own alone. Now and then it plays at random: fixed strategies would go round in circles.
     """
+    rules, chances = memory.rules_array[0], memory.chances
     taken = 0
     while s.status == RUNNING and taken < how.horizon:
         legal = play.options(rules, s)
         if without_lowest(legal) == EMPTY:
             action = lowest(legal)
         else:
+            seat = np.int64(s.turn)
+            weights, noise = how.weights[memory.policies[seat]], how.noise[memory.policies[seat]]
             stream = advance(stream)
-            if how.noise >= 1.0 or unit(stream) < how.noise:
+            if noise >= 1.0 or unit(stream) < noise:
                 stream = advance(stream)
                 action = at_random(legal, stream)
             else:
-                seat = np.int64(s.turn)
-                chances_of_state(rules, s, seat, chances)
-                action = choose(how.weights, rules, s, seat, s.hand[seat], legal, chances, stream)
+                if s.led == NO_SUIT or weights[DUMP] != 0.0:  # else no tip asks for chances
+                    chances_of(rules, s, seat, s.hand[seat], chances)
+                action = choose(weights, rules, s, seat, s.hand[seat], legal, chances, stream)
         play.step(rules, s, action)
         taken += 1
     return taken
@@ -180,7 +189,7 @@ def try_actions(how: PlayOuts, memory: Memory, legal: ActionSet, seat: Seat, str
             if worth != UNSETTLED:
                 memory.totals[action] += worth
                 continue
-        taken = play_out(rules, how, s, stream, memory.chances)
+        taken = play_out(how, memory, s, stream)
         memory.totals[action] += utility(rules, s, seat, 1 + taken)
 
 
@@ -217,6 +226,13 @@ def without_search(view: View, memory: Memory) -> Action:
     return np.int64(UNDECIDED if prepare(view, memory.beliefs[0]) > 0.0 else IMPOSSIBLE)
 
 
+@njit
+def assign_policies(memory: Memory, seat: Seat) -> None:
+    """The searching seat plays out by policy `OWN`, all others by `OTHERS`."""
+    memory.policies[:] = OTHERS
+    memory.policies[seat] = OWN
+
+
 @njit(cache=True, nogil=True)
 def pimc_all(views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: Memory, actions: Array) -> None:
     """Write the action of flat Monte Carlo for each view, from so many worlds."""
@@ -227,6 +243,7 @@ def pimc_all(views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: 
         if actions[i] != UNDECIDED:
             continue
         memory.totals[:] = 0.0
+        assign_policies(memory, np.int64(view.seat))
         for _ in range(worlds):
             stream = draw(view, memory.beliefs[0], stream, memory.states[0])
             try_actions(how, memory, view.legal, np.int64(view.seat), mix(stream))
@@ -245,6 +262,7 @@ def open_all(
         stream = mix(seed ^ s.hand[0] ^ mix(s.hand[1] + np.uint64(s.actions)))
         legal = play.options(memory.rules_array[0], s)
         memory.totals[:] = 0.0
+        assign_policies(memory, np.int64(s.turn))
         for _ in range(samples):
             stream = advance(stream)
             s.chance = stream  # whether a silent play will be noticed is hidden from everybody

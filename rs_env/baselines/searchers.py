@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from rs_env.agent import own, seeds_for
+from rs_env.baselines.adaptive import Worlds, adaptive_all
+from rs_env.baselines.evidence import new_rating
 from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, Tree, ismcts_all
 from rs_env.checks import check_seed, check_whole
-from rs_env.engine.state import compile_rules
+from rs_env.engine.history import new_trace
+from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.view import as_views
-from rs_env.rules import Rules, as_rules
+from rs_env.rules import MAX_PLAYERS, Rules, as_rules
 
 _DEEPEST = 256  # actions that a tree follows below its root
 _MOST = 1 << 24
@@ -21,19 +24,22 @@ class _Searcher:
     """What the search players share.
 
     policy: the play-out policy, a player of `rs_env.baselines.tips.LADDER`, by whose tips all seats play out. noise:
-    share of random actions there. horizon: most actions of a play-out. endgame: most cards in play where forced wins
-    are looked for; 0: never. Searches work in memory of the agent's own, so threads need an agent each.
+    share of random actions of the others there. own_noise: of the searching seat. horizon: most actions of a play-out.
+    endgame: most cards in play where forced wins are looked for; 0: never. Searches work in memory of the agent's own,
+    so threads need an agent each.
     """
 
-    def __init__(self, name: str, policy: str, noise: float, horizon: int, endgame: int) -> None:
+    def __init__(self, name: str, policy: str, noise: float, own_noise: float, horizon: int, endgame: int) -> None:
         if policy not in LADDER:
             raise ValueError(f"policy={policy!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
-        if not 0.0 <= noise <= 1.0:
-            raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
+        for option, share in (("noise", noise), ("own_noise", own_noise)):
+            if not 0.0 <= share <= 1.0:
+                raise ValueError(f"{option}={share!r} is not allowed: it must be a number in 0..1")
         self.name = name
+        shares = [1.0, 1.0] if policy == "random" else [noise, own_noise]  # in the order of OTHERS and OWN
         self._how = PlayOuts(
-            weights_of(**LADDER[policy]),
-            1.0 if policy == "random" else float(noise),
+            np.array([weights_of(**LADDER[policy])] * 2),
+            np.array(shares),
             check_whole("horizon", horizon, 0, _MOST),
             check_whole("endgame", endgame, 0, 52),
         )
@@ -64,10 +70,11 @@ class Pimc(_Searcher):
         worlds: int = 32,
         policy: str = "random",
         noise: float = 0.1,
+        own_noise: float = 0.1,
         horizon: int = 30,
         endgame: int = 12,
     ) -> None:
-        super().__init__(name, policy, noise, horizon, endgame)
+        super().__init__(name, policy, noise, own_noise, horizon, endgame)
         self._worlds = check_whole("worlds", worlds, 1, _MOST)
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
@@ -90,9 +97,10 @@ class Ismcts(_Searcher):
         exploration: float = 0.5,
         policy: str = "heuristic",
         noise: float = 0.1,
+        own_noise: float = 0.1,
         horizon: int = 30,
     ) -> None:
-        super().__init__(name, policy, noise, horizon, 0)
+        super().__init__(name, policy, noise, own_noise, horizon, 0)
         if not 0.0 <= exploration <= 100.0:
             raise ValueError(f"exploration={exploration!r} is not allowed: it must be a number in 0..100")
         self._iterations = check_whole("iterations", iterations, 1, _MOST)
@@ -122,10 +130,11 @@ class SeesAll(_Searcher):
         samples: int = 64,
         policy: str = "heuristic",
         noise: float = 0.3,
+        own_noise: float = 0.3,
         horizon: int = 60,
         endgame: int = 12,
     ) -> None:
-        super().__init__(name, policy, noise, horizon, endgame)
+        super().__init__(name, policy, noise, own_noise, horizon, endgame)
         self._samples = check_whole("samples", samples, 1, _MOST)
 
     def act_states(self, rules: Rules, states: np.ndarray) -> np.ndarray:
@@ -134,3 +143,61 @@ class SeesAll(_Searcher):
         compiled = compile_rules(as_rules(rules))
         open_all(compiled, states, self._seed, self._samples, self._how, self._memory, actions)
         return actions
+
+
+TYPES: dict[str, tuple[str, float]] = {
+    "random": ("random", 1.0),
+    "heuristic": ("heuristic", 0.05),
+    "careless": ("heuristic", 0.4),
+    "dumper": ("dumper", 0.05),
+    "longest": ("longest", 0.05),
+    "low": ("low", 0.05),
+}
+
+
+@own
+class Adaptive:
+    """Search with types of opponents, see `rs_env.baselines.adaptive`."""
+
+    def __init__(
+        self,
+        name: str = "adaptive",
+        *,
+        worlds: int = 64,
+        tries: int = 48,
+        own_noise: float = 0.5,
+        horizon: int = 100,
+        endgame: int = 12,
+        memory: int = 128,
+        types: str = "+".join(TYPES),
+    ) -> None:
+        self.name = name
+        chosen = [TYPES[kind] for kind in types.split("+")]
+        weights = np.array([weights_of(**LADDER[player]) for player, _ in chosen])
+        noise = np.array([share for _, share in chosen])
+        mine = weights_of(**LADDER["heuristic"])
+        self._how = PlayOuts(np.vstack([weights, mine]), np.append(noise, own_noise), horizon, endgame)
+        count = len(chosen)
+        prior = np.full((MAX_PLAYERS, count), 1 / count)
+        trace = new_trace(memory)
+        self._rating = new_rating(weights, noise, prior, trace[3])
+        self._worlds = Worlds(np.zeros(worlds, STATE), np.zeros(worlds), np.zeros((worlds, MAX_PLAYERS, count)), trace)
+        self._tries, self._memory = tries, new_memory()
+        self.reset(0)
+
+    def reset(self, seed: int | None) -> None:
+        """Draw from this seed from now on."""
+        self._seed = np.uint64(check_seed(seed))
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: object = None) -> np.ndarray:
+        """One legal action for each view."""
+        views = as_views(views)
+        actions = np.empty(len(views), np.int64)
+        if histories is None:
+            events, lengths = np.zeros((len(views), 1), np.uint8), np.full(len(views), -1)
+        else:
+            events, lengths = histories
+        seeds = seeds_for(views, self._seed, seeds)
+        model, memory = (self._how, self._rating), (self._memory, self._worlds)
+        adaptive_all(views, seeds, events, lengths, self._tries, model, memory, actions)
+        return _possible(actions)

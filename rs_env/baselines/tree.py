@@ -13,7 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, play_out, utility, without_search
+from rs_env.baselines.search import (
+    UNDECIDED,
+    Memory,
+    PlayOuts,
+    assign_policies,
+    best_action,
+    play_out,
+    utility,
+    without_search,
+)
 from rs_env.baselines.tips import at_random
 from rs_env.engine import play
 from rs_env.engine.belief import draw
@@ -110,7 +119,7 @@ def _iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: St
         was_noticed = s.hand[seat] & bit(action)  # the card went back: what follows is no part of this branch
         if nodes[node].visits == 0 or was_noticed:
             break
-    taken = play_out(rules, how, s, stream, memory.chances)
+    taken = play_out(how, memory, s, stream)
     for i in range(depth):
         c = nodes[path[i]]
         c.visits += 1
@@ -130,6 +139,7 @@ def ismcts_all(
         actions[i] = without_search(view, memory)
         if actions[i] != UNDECIDED:
             continue
+        assign_policies(memory, np.int64(view.seat))
         nodes[0].tried = EMPTY
         nodes[0].first_child = 0
         size = 1

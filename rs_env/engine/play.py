@@ -39,6 +39,7 @@ from rs_env.engine.types import (
     Key,
     Number,
     PlayedCards,
+    Public,
     Seat,
     State,
     Suit,
@@ -178,15 +179,20 @@ def legal_actions(rules: CompiledRules, s: State) -> ActionSet:
 @njit(inline="always")
 def options(rules: CompiledRules, s: State) -> ActionSet:
     """The same for a game that is known to go on."""
-    hand = s.hand[s.turn]
-    playable = hand & _FOLLOWS[np.uint8(s.led + 1)] & ~_BARRED[np.uint8(s.barred + 1)]
+    return options_with(rules, s, s.hand[s.turn])
+
+
+@njit(inline="always")
+def options_with(rules: CompiledRules, p: Public, hand: CardSet) -> ActionSet:
+    """The same if the seat to act has this hand; p: a state or a view."""
+    playable = hand & _FOLLOWS[np.uint8(p.led + 1)] & ~_BARRED[np.uint8(p.barred + 1)]
     if rules.plain:
         return playable if playable else PICKUP_BIT
     if playable:
-        return playable | (hand & trumps(s)) if rules.anytime and s.led != NO_SUIT else playable
+        return playable | (hand & trumps(p)) if rules.anytime and p.led != NO_SUIT else playable
     if rules.silent_catch >= 0.0:
         return PICKUP_BIT | hand
-    return PICKUP_BIT | (hand & trumps(s)) if rules.ruff else PICKUP_BIT
+    return PICKUP_BIT | (hand & trumps(p)) if rules.ruff else PICKUP_BIT
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,103 @@
+"""A search that asks who the others are: worlds and players weighed by what has been played ("adaptive")."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rs_env.baselines.evidence import Rating, weigh_worlds
+from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, try_actions, without_search
+from rs_env.engine.belief import draw
+from rs_env.engine.history import trace
+from rs_env.engine.jit import njit
+from rs_env.engine.rng import advance, mix, unit
+from rs_env.engine.types import Array, Number, Seat, States, Stream, Views
+from rs_env.engine.view import view_key
+
+UNFIT = -3  # instead of an action: the history does not lead to the view
+
+
+class Worlds(NamedTuple):
+    """Memory for sampled worlds and what the history says of them."""
+
+    states: States
+    """Of dtype `STATE`, (M,)."""
+
+    weights: Array
+    """Float64 (M,), of each world, adding up to one."""
+
+    posterior: Array
+    """Float64 (M, seats, T), how likely each seat is of each type in each world."""
+
+    trace: tuple[Array, Array, Array, Array]
+    """See `rs_env.engine.history.new_trace`."""
+
+
+@njit
+def _normalise(weights: Array) -> None:
+    """Turn logarithms of weights into weights that add up to one."""
+    top, total = weights.max(), 0.0
+    for m in range(weights.shape[0]):
+        weights[m] = np.exp(weights[m] - top)
+        total += weights[m]
+    for m in range(weights.shape[0]):
+        weights[m] /= total
+
+
+@njit
+def _pick(probabilities: Array, mark: float) -> Number:
+    """The number of the entry that a mark in [0, 1) falls on."""
+    for kind in range(probabilities.shape[0] - 1):
+        mark -= probabilities[kind]
+        if mark < 0.0:
+            return kind
+    return probabilities.shape[0] - 1
+
+
+@njit
+def _assign(memory: Memory, posterior: Array, seat: Seat, players: Number, own: Number, stream: Stream) -> Stream:
+    """Draw a type for each other seat; the searching seat plays out by policy number `own`."""
+    for other in range(players):
+        stream = advance(stream)
+        memory.policies[other] = own if other == seat else _pick(posterior[other], unit(stream))
+    return stream
+
+
+@njit(cache=True, nogil=True)
+def adaptive_all(
+    views: Views, seeds: Array, events: Array, lengths: Array, tries: Number, model: tuple[PlayOuts, Rating],
+    memory: tuple[Memory, Worlds], actions: Array,
+) -> None:
+    """Write the action for each view: from worlds that are drawn uniformly and weighed by the events, `tries` are drawn
+    by their weights, and played out with types drawn for each.
+    """
+    how, rating = model
+    mine, worlds = memory
+    for i in range(views.shape[0]):
+        view = views[i]
+        stream = view_key(view, seeds[i])
+        actions[i] = without_search(view, mine)
+        if actions[i] != UNDECIDED:
+            continue
+        count = np.int64(0) if lengths[i] < 0 else trace(view, events[i, : lengths[i]], worlds.trace)
+        if count < 0:
+            actions[i] = UNFIT
+            continue
+        for m in range(worlds.states.shape[0]):
+            stream = draw(view, mine.beliefs[0], stream, worlds.states[m])
+        weigh_worlds(view, count, worlds.states, rating, worlds.weights, worlds.posterior)
+        _normalise(worlds.weights)
+        mine.totals[:] = 0.0
+        own, n, seat = np.int64(rating.noise.shape[0]), np.int64(view.rules.num_players), np.int64(view.seat)
+        stream = advance(stream)
+        offset, passed, m = unit(stream), worlds.weights[0], 0
+        for k in range(tries):  # systematic resampling: one mark in each of so many equal parts
+            mark = (k + offset) / tries
+            while mark >= passed and m < worlds.weights.shape[0] - 1:
+                m += 1
+                passed += worlds.weights[m]
+            mine.states[0] = worlds.states[m]
+            stream = _assign(mine, worlds.posterior[m], seat, n, own, stream)
+            try_actions(how, mine, view.legal, seat, mix(stream))
+        actions[i] = best_action(mine.totals, view.legal, stream)

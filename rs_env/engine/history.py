@@ -1,0 +1,150 @@
+"""The public history of a deal, one byte an event, and what a seat could know at each decision of it.
+
+An event is an action (0..52), with `NOTICED` added where it was a silent play that the table noticed; `SHOWN` plus a
+card is the card shown as trump, which comes first in such a deal; `NEXT_DEAL` begins the next deal of a match. Whose
+action it was follows from the rules.
+
+All movements of cards are public but for the deal: a card that nobody has seen lies where it was dealt. So at the end
+of a history the hand that a seat had at an earlier decision is what has been seen since, which is the same in all
+worlds, and its cards that are unseen to this day, which are those of its hand in a world (`hand_at`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rs_env.cards import NUM_CARDS, PICKUP
+from rs_env.engine import play
+from rs_env.engine.bits import EMPTY, bit, popcount
+from rs_env.engine.jit import njit
+from rs_env.engine.state import PUBLIC_FIELDS, RULES, RUNNING, STATE
+from rs_env.engine.types import Array, CardSet, Number, State, View
+from rs_env.engine.view import copy_public
+from rs_env.rules import MAX_PLAYERS
+
+NOTICED, SHOWN, NEXT_DEAL = 64, 128, 255
+_ACTION = 63  # the bits of an event that are the action
+_UNSEEN = bit.py_func(63)  # instead of all cards of a hand that are unseen to the end
+
+DECISION = np.dtype(
+    [
+        ("seen", np.uint64),  # of the hand of the seat to act, the cards that have been seen by the end of the history
+        ("action", np.int8),
+        *PUBLIC_FIELDS,  # when it was taken
+    ],
+    align=True,
+)
+
+
+def new_trace(decisions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Memory for `trace`: one record of rules, one state, sets of first seen cards by seat, and so many decisions."""
+    return np.zeros(1, RULES), np.zeros(1, STATE), np.zeros(MAX_PLAYERS, np.uint64), np.zeros(decisions, DECISION)
+
+
+@njit
+def trace(view: View, events: Array, memory: tuple[Array, Array, Array, Array]) -> Number:
+    """Write the decisions of all seats but the viewer's in the running deal, those of the past that were a choice in
+    some world, to ``memory[3]``: the newest ones, in a ring. Returns how many there were, or -1 where the events do not
+    lead to the view.
+
+    events: uint8, of the deal or match up to now.
+    """
+    rules_array, states, first_seen, decisions = memory
+    rules_array[0] = view.rules
+    rules_array[0].target = 0.0
+    s = states[0]
+    begin = 0
+    for i in range(events.shape[0]):
+        if events[i] == NEXT_DEAL:
+            begin = i + 1
+    first_seen[:] = EMPTY
+    if not _begin_deal(rules_array, s, view, events, begin, first_seen):
+        return -1
+    for i in range(begin, events.shape[0]):
+        _reveal(s, events[i], first_seen)
+        if not _follow(rules_array, s, events[i]):
+            return -1
+    if not _leads_to(s, view):
+        return -1
+    _begin_deal(rules_array, s, view, events, begin, first_seen)
+    count = 0
+    for i in range(begin, events.shape[0]):
+        action = np.int64(events[i]) & _ACTION
+        if events[i] < SHOWN:
+            if s.turn != view.seat and not (action == PICKUP and (view.rules.plain or view.rules.anytime)):
+                d = decisions[count % decisions.shape[0]]
+                copy_public(s, d)
+                d.seen = s.hand[s.turn] & ~_UNSEEN
+                d.action = action
+                count += 1
+        _follow(rules_array, s, events[i])
+    return count
+
+
+@njit
+def _begin_deal(rules_array: Array, s: State, view: View, events: Array, begin: Number, first_seen: Array) -> bool:
+    """The state after the deal, with the cards that will be seen in the hands, and the others hidden."""
+    rules = rules_array[0]
+    s.dealer = view.dealer
+    s.status = RUNNING
+    for i in range(NUM_CARDS):
+        s.deck[i] = rules.cards[i]
+    if begin < events.shape[0] and SHOWN <= events[begin] < SHOWN + NUM_CARDS:
+        shown, last = np.int8(events[begin] - SHOWN), rules.num_cards - 1
+        for i in range(rules.num_cards):
+            if s.deck[i] == shown:
+                s.deck[i] = s.deck[last]
+                s.deck[last] = shown
+    play.deal_out(rules, s)
+    for seat in range(rules.num_players):
+        s.hand[seat] = s.known[seat] | first_seen[seat]
+        if s.hand_size[seat] < popcount(s.hand[seat]):
+            return False
+        if s.hand_size[seat] > popcount(s.hand[seat]):
+            s.hand[seat] |= _UNSEEN
+    return True
+
+
+@njit(inline="always")
+def _reveal(s: State, event: Number, first_seen: Array) -> None:
+    """Put a card that is about to be seen for the first time into the hand that it comes from."""
+    action = np.int64(event) & _ACTION
+    if event >= SHOWN or action == PICKUP or s.hand[s.turn] & bit(action):
+        return
+    seat = np.int64(s.turn)
+    first_seen[seat] |= bit(action)
+    s.hand[seat] |= bit(action)
+    if s.hand_size[seat] - popcount(s.known[seat]) <= 1:
+        s.hand[seat] &= ~_UNSEEN
+
+
+@njit
+def _follow(rules_array: Array, s: State, event: Number) -> bool:
+    """Take the action of an event, with the chance that it tells of; False for an action that nobody could take."""
+    if event >= SHOWN:
+        return event < SHOWN + NUM_CARDS
+    action = np.int64(event) & _ACTION
+    if s.status != RUNNING or action > PICKUP or (action < PICKUP and not s.hand[s.turn] & bit(action)):
+        return False
+    if action == PICKUP and s.trick == EMPTY:
+        return False
+    rules = rules_array[0]
+    if rules.silent_catch >= 0.0:
+        rules.silent_catch = 1.0 if event & NOTICED else 0.0
+    play.step(rules, s, action)
+    return True
+
+
+@njit
+def _leads_to(s: State, view: View) -> bool:
+    """Whether the public state is that of the view."""
+    same = s.trick == view.trick and s.dead == view.dead and s.played == view.played and s.turn == view.turn
+    for seat in range(MAX_PLAYERS):
+        same = same and s.known[seat] == view.known[seat] and s.hand_size[seat] == view.hand_size[seat]
+    return same and s.actions == view.actions and s.status == view.status
+
+
+@njit(inline="always")
+def hand_at(decision: Array, unseen: CardSet) -> CardSet:
+    """The hand of the seat that decided, if it holds these unseen cards now."""
+    return decision.seen | unseen
