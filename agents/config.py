@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tyro
+
 from rs_env.baselines import make_agent
 from rs_env.checks import check_whole
 from rs_env.rules import Rules, as_rules
@@ -113,7 +115,7 @@ class EvaluationConfig:
 class TrainConfig:
     """A training run."""
 
-    rules: Rules = field(default_factory=Rules)
+    rules: tyro.conf.Suppress[tyro.conf.Fixed[Rules]] = field(default_factory=Rules)  # has flags: rs_env.flags
     """What is played."""
     total_decisions: int = 1_900_000
     """Decisions (turns with a choice) of all seats to learn from, rounded to whole iterations of num_envs * steps."""

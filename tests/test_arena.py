@@ -383,8 +383,9 @@ def test_wrong_table_is_refused() -> None:
 
 def test_plain_use_needs_no_extra() -> None:
     code = (
-        "import sys; sys.modules.update(dict.fromkeys(('rich', 'scipy', 'tyro', 'torch')));"  # none of them can be imported
-        "from rs_env.arena import duel, league; print(duel('random', 'heuristic', deals=2), league(['random'] * 2, deals=2).standings)"
+        "import sys; sys.modules.update(dict.fromkeys(('rich', 'scipy', 'tyro', 'torch')));"  # nor can any be imported
+        "from rs_env.arena import duel, league; print(duel('random', 'heuristic', deals=2));"
+        "print(league(['random'] * 2, deals=2).standings)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1]
@@ -400,19 +401,8 @@ def test_command_line_writes_a_report_that_can_be_built_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = ["random", "heuristic"]
-    command = [
-        "league",
-        "--agents",
-        *names,
-        "--num-players",
-        "3",
-        "--options",
-        "max_actions=60",
-        "--deals",
-        "20",
-        "--matrix-deals",
-        "3",
-    ]
+    game = ["--players", "3", "--max-actions", "60"]
+    command = ["league", "--agents", *names, *game, "--deals", "20", "--matrix-deals", "3"]
     assert main([*command, "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in ("Standings", "Matrix", *names))
@@ -462,10 +452,10 @@ def test_command_line_duel(capsys: pytest.CaptureFixture[str]) -> None:
         (["duel", "nobody", "random"], "agent 'nobody' is not known"),
         (["duel", "random", "random", "--table", "x"], "table='x' is not allowed"),
         (["league", "--rules", "whist"], "preset='whist' is not allowed"),
-        (["league", "--agents", "random", "random", "--options", "x"], "options: 'x'"),
-        (["league", "--agents", "random", "random", "--options", "trump=x"], "trump='x' is not allowed"),
+        (["league", "--agents", "random", "random", "--trump", "x"], "trump='x' is not allowed"),
+        (["league", "--agents", "random", "random", "--suits", "x"], "suits='x' is not allowed"),
         (["league", "--agents", "random", "random", "--deals", "1"], "deals=1 is not allowed"),
-        (["league", "--agents", "random", "random", "--num-players", "9"], "num_players=9"),
+        (["league", "--agents", "random", "random", "--players", "9"], "num_players=9"),
         (["report", "no/such/folder"], "no/such/folder is no folder"),
     ],
 )
