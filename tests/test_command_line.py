@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rs_env.__main__ import COMMANDS
 from rs_env.command_line import interrupted_with, status_of
 from rs_env.flags import RuleFlags, RuleOptions, parsed
 from rs_env.rules import PRESETS, Rules
+
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,3 +152,72 @@ def test_ctrl_c_says_what_is_kept(capsys: Any) -> None:
 
     assert status_of(work) == 130
     assert capsys.readouterr().err == "interrupted: all is kept\n"
+
+
+# One entrance
+
+
+def run(*arguments: str, stubs: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Python with these arguments; modules in `stubs` come before those of their names."""
+    path = os.pathsep.join(str(folder) for folder in (stubs, ROOT) if folder is not None)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=stubs or ROOT,  # whose modules come first with -m and -c
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_command_is_told_of_and_has_its_help() -> None:
+    told = run("-m", "rs_env", "--help").stdout
+    for command in COMMANDS:
+        assert f"  {command}" in told
+        done = run("-m", "rs_env", command, "--help")
+        assert done.returncode == 0
+        assert f"usage: python -m rs_env {command}" in done.stdout
+
+
+def test_the_arena_is_entered_both_ways() -> None:
+    arguments = ["duel", "random", "nobody"]
+    one, other = run("-m", "rs_env", "arena", *arguments), run("-m", "rs_env.arena", *arguments)
+    assert one.returncode == other.returncode == 2
+    assert one.stderr == other.stderr
+    assert one.stderr.startswith("error: agent 'nobody' is not known")
+
+
+def test_without_the_extras_there_are_the_version_the_help_and_warm(tmp_path: Path) -> None:
+    for module in ("tyro", "rich"):
+        (tmp_path / f"{module}.py").write_text("raise ImportError('no such module')", encoding="utf-8")
+    for arguments in (["--version"], ["--help"], ["warm", "--help"]):
+        done = run("-m", "rs_env", *arguments, stubs=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    done = run("-m", "rs_env", "arena", "report", "x", stubs=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "rs_env[arena]" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends itself a signal")
+@pytest.mark.parametrize("module", ["rs_env", "rs_env.arena"])
+@pytest.mark.parametrize("loading", ["gymnasium", "tyro"])
+def test_ctrl_c_while_libraries_are_loaded_leaves_no_traceback(module: str, loading: str, tmp_path: Path) -> None:
+    """gymnasium is loaded by the package itself, before any line of a command runs; tyro by the arena's command."""
+    stub = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise ImportError('it went on')"
+    (tmp_path / f"{loading}.py").write_text(stub, encoding="utf-8")
+    done = run("-m", module, *(["arena"] if module == "rs_env" else []), "report", "x", stubs=tmp_path)
+    assert done.returncode in (130, -signal.SIGINT)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("-c", "import rs_env"), ("-m", "user.tool"), ("-m", "user"), ("-c", "import rs_env", "-m", "rs_env")],
+)
+def test_whoever_imports_the_library_keeps_ctrl_c_as_it_is(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "user").mkdir()
+    for name in ("__init__", "__main__", "tool"):
+        (tmp_path / "user" / f"{name}.py").write_text("import rs_env", encoding="utf-8")
+    stub = "import signal\nassert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    (tmp_path / "gymnasium.py").write_text(stub + "\nraise SystemExit('untouched')", encoding="utf-8")
+    assert run(*arguments, stubs=tmp_path).stderr == "untouched\n"

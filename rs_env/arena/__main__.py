@@ -18,7 +18,8 @@ try:
     import tyro
     from rich.console import Console
 except ImportError as error:
-    sys.exit(f"error: {error}; the command line needs the extra: pip install 'rs_env[arena]'")
+    print(f"error: {error}; the command line needs the extra: pip install 'rs_env[arena]'", file=sys.stderr)
+    sys.exit(2)
 
 from rs_env.arena.best_response import play_best_response
 from rs_env.arena.duel import duel_of, play_duel
