@@ -112,7 +112,7 @@ if __name__ == "__main__":
     TABLE.write_text("\n".join(kept) + "\n", encoding="utf-8")
 
 __all__ = [
-    "STATE", "GameTree", "League", "ObservationSpec", "RollingStoneEnv", "RollingStoneVectorEnv", "Rules", "SelfPlayVectorEnv", "belief",
-    "best_response", "check_agent", "duel", "env", "league", "make_agent", "parallel_env", "raw_env", "read_records", "replay", "rs_env",
-    "unpack", "write_records",
+    "STATE", "GameTree", "League", "ObservationSpec", "RollingStoneEnv", "RollingStoneVectorEnv", "Rules",
+    "SelfPlayVectorEnv", "belief", "best_response", "check_agent", "duel", "env", "league", "make_agent",
+    "parallel_env", "raw_env", "read_records", "replay", "rs_env", "unpack", "write_records",
 ]  # fmt: skip

@@ -21,12 +21,13 @@ except ImportError as error:
     print(f"error: {error}; the command line needs the extra: pip install 'rs_env[arena]'", file=sys.stderr)
     sys.exit(2)
 
-from rs_env.arena.best_response import play_best_response
-from rs_env.arena.duel import duel_of, play_duel
-from rs_env.arena.league import How
+from rs_env.arena.best_response import Search, play_best_response
+from rs_env.arena.duel import duel_of, duel_table
 from rs_env.arena.league import League as Comparison
-from rs_env.arena.league import league as play_league
+from rs_env.arena.league import compare
+from rs_env.arena.players import fair_baselines
 from rs_env.arena.report import rich_tables, write_report
+from rs_env.arena.settings import How, Plan
 from rs_env.command_line import end_with, interrupted_with, status_of, terminal
 from rs_env.flags import (
     AgentName,
@@ -54,6 +55,8 @@ class _Common:
     """Of the decks and of all players' draws."""
     processes: Whole = 1
     """Processes to play in; changes no result."""
+    isolated: bool = False
+    """Let each agent that is not of this package play in a process of its own."""
     out: OptionalFolder = None
     """Folder for games and reports."""
     resume: bool = False
@@ -62,8 +65,24 @@ class _Common:
     """Admit agents that see all hands."""
 
     def how(self) -> How:
-        shown = sys.stderr.isatty() and sys.stdout.isatty()
-        return How(processes=self.processes, fair=not self.unfair, out=self.out, resume=self.resume, progress=shown)
+        return How(
+            processes=self.processes,
+            isolated=self.isolated,
+            fair=not self.unfair,
+            out=self.out,
+            resume=self.resume,
+            progress=sys.stderr.isatty() and sys.stdout.isatty(),
+        )
+
+    def plan(self, table: str, matrix_deals: int = 0) -> Plan:
+        return Plan(
+            rules=self.rules.chosen(),
+            seed=self.seed,
+            table=table,
+            deals=self.deals,
+            matrix_deals=matrix_deals,
+            precision=self.precision,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,17 +96,7 @@ class League(_Common):
 
     def run(self) -> tuple[Comparison, str]:
         """Play."""
-        how = self.how()
-        comparison = play_league(
-            self.agents or None,
-            self.rules.chosen(),
-            self.deals,
-            self.seed,
-            matrix_deals=self.matrix_deals,
-            precision=self.precision,
-            **vars(how),
-        )
-        return comparison, ""
+        return compare(self.agents or fair_baselines(), self.plan("mixed", self.matrix_deals), self.how()), ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,16 +112,7 @@ class Duel(_Common):
 
     def run(self) -> tuple[Comparison, str]:
         """Play; the result in one line."""
-        comparison = play_duel(
-            self.agent,
-            self.opponent,
-            self.rules.chosen(),
-            self.deals,
-            self.seed,
-            self.table,
-            self.precision,
-            self.how(),
-        )
+        comparison = compare([self.agent, self.opponent], self.plan(duel_table(self.table)), self.how())
         return comparison, str(duel_of(comparison))
 
 
@@ -139,10 +139,9 @@ class BestResponse(_Common):
 
     def run(self) -> tuple[Comparison, str]:
         """Play; the result in words."""
-        search: dict[str, Any] = {"worlds": self.worlds, "cap": self.cap, "default": self.default, "noise": self.noise}
-        how, where = self.how(), (self.rules.chosen(), self.deals, self.seed)
+        search = Search(worlds=self.worlds, cap=self.cap, default=self.default, noise=self.noise)
         result, comparison = play_best_response(
-            self.agent, *where, self.responders, self.selection_deals, self.precision, how, **search
+            self.agent, self.responders, self.selection_deals, self.plan("one"), search, self.how()
         )
         return comparison, str(result)
 
