@@ -21,6 +21,7 @@ from rs_env.arena import League, duel, league, play_games
 from rs_env.arena.__main__ import main
 from rs_env.arena.games import UNITS
 from rs_env.arena.report import markdown
+from rs_env.arena.settings import Settings
 from rs_env.arena.storage import read_folder
 from rs_env.arena.tables import TABLES, seatings
 from rs_env.baselines import AGENTS
@@ -392,6 +393,30 @@ def test_plain_use_needs_no_extra() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "random against 3 x heuristic" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"deals": 1}, "deals=1 is not allowed"),
+        ({"deals": True}, "deals=True is not allowed"),
+        ({"matrix_deals": -1}, "matrix_deals=-1 is not allowed"),
+        ({"precision": 1.0}, "precision=1.0 is not allowed"),
+        ({"precision": "high"}, "precision='high' is not allowed"),
+        ({"seed": 2**64}, "seed=18446744073709551616 is not allowed"),
+        ({"table": "round"}, "table='round' is not allowed"),
+        ({"rules": "penalty"}, "rules='penalty' is not allowed"),
+        ({"agents": ["random"]}, r"agents=\('random',\) is not allowed"),
+        ({"agents": ["random", 3]}, "agents=.* is not allowed"),
+        ({"cheats": [False]}, r"cheats=\(False,\) is not allowed"),
+    ],
+)
+def test_settings_check_themselves(changes: dict[str, Any], said: str) -> None:
+    fine: dict[str, Any] = {"rules": SMALL, "seed": np.int64(1), "table": "mixed", "deals": np.int32(2)}
+    fine |= {"agents": ["random", "low"], "cheats": [False, False]}
+    assert type(Settings(**fine).deals) is type(Settings(**fine).seed) is int
+    with pytest.raises(ValueError, match=said):
+        Settings(**{**fine, **changes})
 
 
 # Command line and pages

@@ -26,7 +26,7 @@ import numpy as np
 from rs_env.arena.games import game_of_line
 from rs_env.arena.settings import Settings
 from rs_env.arena.tables import seatings
-from rs_env.files import only_process_in, write_whole
+from rs_env.files import naming, only_process_in, write_whole
 from rs_env.rules import Rules
 
 FORMAT = "rs_env.arena/2"
@@ -76,7 +76,8 @@ class Folder:
 
     def add(self, lines: list[str]) -> None:
         """Write games to the end of the file, so that they survive a power cut."""
-        with (self.path / GAMES).open("a", encoding="utf-8") as file:
+        path = self.path / GAMES
+        with naming(path), path.open("a", encoding="utf-8") as file:
             file.write("".join(lines))
             file.flush()
             os.fsync(file.fileno())
