@@ -9,7 +9,7 @@
     parsed(Command, "python -m this").rules.chosen()
 
 ``--rules schweller --players 5 --trump hearts --play-on``: these flags are made from the fields of `Rules`, their
-names, types and comments. So an option that is new there is a flag here.
+names, types and words. So an option that is new there is a flag here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,12 @@ OptionalFolder = Annotated[str | None, tyro.conf.arg(metavar="FOLDER")]
 _UNSET = "as the preset has it"
 _SHORT = {"num_players": "players"}
 _KINDS = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Rules).items()}
-_COMMENTS = dict(re.findall(r"^    (\w+): .*  # (.*)$", inspect.getsource(Rules), re.MULTILINE))
+_TOLD = {  # in the comment or the docstring of each option
+    name: " ".join((comment or docstring).split())
+    for name, comment, docstring in re.findall(
+        r'^    (\w+): [^\n]*?(?:  # ([^\n]*)|\n    """(.*?)""")$', inspect.getsource(Rules), re.MULTILINE | re.DOTALL
+    )
+}
 _PRESET = f"the rules to change, rolling_stone unless a config file has others; one of {', '.join(PRESETS)}"
 
 
@@ -57,10 +62,11 @@ def _switch(name: str, told: str) -> tuple[str, Any, bool]:
 
 def _flags_of(name: str) -> list[tuple[str, Any, Any]]:
     """The flags of an option: one that takes its value, or a pair to switch it on and off."""
-    told, kinds = _COMMENTS[name], _KINDS[name]
+    told, kinds = _TOLD[name], _KINDS[name]
     if bool in kinds:
         return [_switch(name, told), _switch(f"no_{name}", f"the opposite of --{name.replace('_', '-')}")]
-    choices = getattr(_rules, name.upper(), None)  # such as SCORING for `scoring`
+    choices = [kind for kind in kinds if isinstance(kind, str)]  # of a Literal
+    choices = choices or getattr(_rules, name.upper(), [])  # such as TRUMP for `trump`
     return [_text(name, "{" + ",".join(choices) + "}" if choices else "N" if int in kinds else "X", told)]
 
 

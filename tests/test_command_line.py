@@ -103,8 +103,9 @@ def test_help_has_the_rules_in_a_group_of_their_own_with_the_words_of_each_optio
     printed = capsys.readouterr().out
     for said in ("rules options", "--rules PRESET", "--players N", "--going-out {completed_trick,immediate}"):
         assert said in printed
-    for said in ("players, 2 to 8", "historic", "go on for places after the first player is out"):
-        assert said in printed
+    for option in fields(Rules):
+        assert "--" + {"num_players": "players"}.get(option.name, option.name).replace("_", "-") in printed
+    assert "historic" in printed
     assert "{None}" not in printed and "STR" not in printed
 
 
