@@ -108,6 +108,11 @@ def own(cls: type) -> type:
     return cls
 
 
+def is_own(agent: Agent) -> bool:
+    """Whether the agent is one of this package's, by its type, which no other code can pretend to be."""
+    return type(agent) in _OWN
+
+
 def copy_for_agent(views: np.ndarray) -> np.ndarray:
     """Views as an agent may have them: an array of its own, read-only."""
     given = views.copy()
@@ -125,7 +130,7 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None, histor
     """
     if not len(views):
         return np.zeros(0, np.int64)
-    given = views if type(agent) in _OWN else copy_for_agent(views)
+    given = views if is_own(agent) else copy_for_agent(views)
     more: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
     if histories is not None:
         more["histories"] = histories
