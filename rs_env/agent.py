@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 import numpy as np
 
 from rs_env.cards import action_text, members
 from rs_env.engine import entry
+from rs_env.history import Histories
 from rs_env.rules import Rules
 
 
@@ -29,6 +30,10 @@ class Agent(Protocol):
     was asked before and in whatever batches. Such an agent can take a second argument in `act`, ``seeds=None``: uint64
     (B,), what to draw from for each view in place of the seed of `reset`. Then one object can play in many games, each
     of which has draws of its own; see `draws_by_seed`. Of any other agent each game gets a copy where that matters.
+
+    A view says what everybody knows now, not how it came about. An agent that wants to know that has the parameter
+    ``histories=None`` in `act`: `rs_env.history.Histories` of the games, one beside each view, or None where whoever
+    asks has none. Agents without it cost nothing more.
 
     An agent that cheats, as a measure of what hidden cards are worth, has the attribute ``cheats = True`` and instead
     of `act` the method ``act_states(rules, states)``; only comparisons that are declared unfair ask it, by `ask_cheat`.
@@ -51,18 +56,19 @@ class Agent(Protocol):
 
 def draws_by_seed(agent: Agent) -> bool:
     """Whether the agent's `act` has the parameter ``seeds``: then its draws depend on them and the views alone."""
+    return "seeds" in _parameters_of_act(agent)
+
+
+def _parameters_of_act(agent: Agent) -> Collection[str]:
     try:
-        return "seeds" in inspect.signature(agent.act).parameters
+        return inspect.signature(agent.act).parameters.keys()
     except (TypeError, ValueError):  # of what is compiled Python knows no signature
-        return False
+        return ()
 
 
 def wants_histories(agent: Agent) -> bool:
     """Whether the agent's `act` has the parameter ``histories``."""
-    try:
-        return "histories" in inspect.signature(agent.act).parameters
-    except (TypeError, ValueError):  # of what is compiled Python knows no signature
-        return False
+    return "histories" in _parameters_of_act(agent)
 
 
 def seeds_for(views: np.ndarray, seed: np.uint64, seeds: np.ndarray | None) -> np.ndarray:
@@ -120,7 +126,9 @@ def copy_for_agent(views: np.ndarray) -> np.ndarray:
     return given
 
 
-def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None, histories: Any = None) -> np.ndarray:
+def ask(
+    agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None
+) -> np.ndarray:
     """The agent's actions, int64 (B,), for views of seats that are to act.
 
     The agent gets copies of the views that it cannot write to, with nothing behind them: the caller's array may be a
@@ -132,8 +140,8 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None, histor
         return np.zeros(0, np.int64)
     given = views if is_own(agent) else copy_for_agent(views)
     more: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
-    if histories is not None:
-        more["histories"] = histories
+    if histories is not None and wants_histories(agent):
+        more["histories"] = histories if is_own(agent) else histories.read_only()
     chosen = agent.act(given, **more)
     return _checked(agent, chosen, views)
 

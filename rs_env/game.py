@@ -11,6 +11,7 @@ from rs_env.actions import ActionTypeError, IllegalActionError, action_number
 from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action, parse_cards
 from rs_env.checks import check_buffer, check_seed, check_whole
 from rs_env.engine import entry
+from rs_env.engine.history import NEXT_DEAL, NOTICED, SHOWN
 from rs_env.engine.observation import observation_spec, state_spec
 from rs_env.engine.state import LAST_FIRST_DEAL, NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.engine.view import empty_views
@@ -65,6 +66,7 @@ class Game:
         self._hold(np.zeros(1, STATE))
         self.history: list[list[tuple[int, int]]] = []
         self.decks: list[list[int]] = []
+        self._events = bytearray()
         entry.begin(
             self._compiled, self.states, 0, np.uint64(self.seed), np.uint64(self.index), self.first_deal, dealer
         )
@@ -99,6 +101,10 @@ class Game:
         self._observe_turn()
         self.decks.append(self.states["deck"][0, : len(self.rules.deck)].tolist())
         self.history.append([])
+        if done:
+            self._events.append(NEXT_DEAL)
+        if self.rules.trump == "last_dealt":
+            self._events.append(SHOWN + self.decks[-1][-1])
 
     # Playing
 
@@ -118,8 +124,17 @@ class Game:
         if status == entry.ILLEGAL:
             raise self._illegal(action)
         self.history[-1].append((turn, action_id))
+        self._events.append(action_id)
+        if self.rules.silent_catch is not None:
+            self._note_if_noticed(turn, action_id)
         if self._deals_done.item() == len(self.decks) and status == RUNNING:
             self._open_deal()
+
+    def _note_if_noticed(self, seat: int, action: int) -> None:
+        """Mark the last event if it was a silent play that the table noticed: then the card is back in the hand."""
+        is_same_deal = self._deals_done.item() < len(self.decks)
+        if is_same_deal and action != PICKUP and self.states["hand"][0, seat].item() >> action & 1:
+            self._events[-1] += NOTICED
 
     def _action_id(self, action: int | str) -> int:
         if isinstance(action, str):
@@ -150,6 +165,7 @@ class Game:
         other._hold(self.states.copy())
         other._observe_turn()
         other.decks = list(self.decks)
+        other._events = bytearray(self._events)
         other.history = [list(deal) for deal in self.history]
         return other
 
@@ -243,6 +259,11 @@ class Game:
     def deals_done(self) -> int:
         """Deals of a match that are over."""
         return self._deals_done.item()
+
+    @property
+    def events(self) -> np.ndarray:
+        """The public history of the deal or match, uint8 (number of events,), see `rs_env.history`; a copy."""
+        return np.frombuffer(bytes(self._events), np.uint8)
 
     @property
     def given_decks(self) -> int:

@@ -14,10 +14,11 @@ from functools import cache, partial
 
 import numpy as np
 
-from rs_env.arena.play import NEXT_DEAL, Outcomes
+from rs_env.arena.play import Outcomes
 from rs_env.arena.tables import TABLES
 from rs_env.cards import NUM_ACTIONS, action_text, cards_text
 from rs_env.engine import entry
+from rs_env.engine.history import ACTION, NEXT_DEAL, SHOWN
 from rs_env.engine.state import NOBODY, STATE, compile_rules
 from rs_env.game import RECORD_FORMAT
 from rs_env.rules import Rules
@@ -114,11 +115,11 @@ def _digest_of(body: str) -> str:
 def _actions_by_deal(log: np.ndarray) -> list[str]:
     """The actions of a game as a text for each deal."""
     deals: list[list[str]] = [[]]
-    for action in log.tolist():
-        if action == NEXT_DEAL:
+    for event in log.tolist():
+        if event == NEXT_DEAL:
             deals.append([])
-        else:
-            deals[-1].append(_TEXTS[action])
+        elif event < SHOWN:
+            deals[-1].append(_TEXTS[event & ACTION])
     return [" ".join(deal) for deal in deals]
 
 

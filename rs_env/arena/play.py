@@ -13,15 +13,14 @@ from rs_env.arena.players import check_fair
 from rs_env.cards import PICKUP
 from rs_env.engine import entry, play
 from rs_env.engine.bits import lowest, without_lowest
+from rs_env.engine.history import MOST_EVENTS, SHOWN, log_trump, step_and_log
 from rs_env.engine.jit import njit
 from rs_env.engine.scoring import place, reward
 from rs_env.engine.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
 from rs_env.engine.view import empty_views
+from rs_env.history import Histories
 from rs_env.rules import Rules
 from rs_env.scorings import SCORINGS
-
-from rs_env.engine.history import NEXT_DEAL, NOTICED, SHOWN
-"""In a log of actions: the next deal of the match begins."""
 
 _LOG_LENGTH = 1024  # actions a game to begin with; a log grows where games are longer
 
@@ -35,7 +34,7 @@ class Outcomes:
     places: float64 (G, n), 1 is best, see `rs_env.engine.scoring.place`; in a match by the totals, equals sharing their
     places. cards: int8 (G, n), in hand at the end. pickups, decisions: int64 (G, n), taken by the seat and asked of it,
     over all deals. seconds: float64 (A,), time in which each agent chose. asked: int64 (A,), its decisions.
-    log: uint8 (G, L), the actions of each game, with `NEXT_DEAL` before each deal but the first. logged: int64 (G,),
+    log: uint8 (G, L), the events of each game, see `rs_env.history`. logged: int64 (G,),
     its length. states: the games at their end, of dtype `rs_env.engine.state.STATE`, (G,).
     """
 
@@ -72,10 +71,13 @@ def play_games(
     check_fair(agents, fair)
     compiled = compile_rules(rules)
     states, views = np.zeros(games, STATE), empty_views(rules, games)
-    log, logged = np.zeros((games, min(rules.action_limit, _LOG_LENGTH) + 2), np.uint8), np.zeros(games, np.int64)
+    log, logged = (
+        np.zeros((games, min(rules.action_limit, _LOG_LENGTH) + 2 * MOST_EVENTS), np.uint8),
+        np.zeros(games, np.int64),
+    )
     pickups, decisions = np.zeros((2, games, n), np.int64)
     seconds, asked = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
-    _begin(compiled, states, np.uint64(seed), indices.astype(np.uint64))
+    _begin(compiled, states, np.uint64(seed), indices.astype(np.uint64), log, logged)
     running = np.arange(games)
     while len(running):
         while _play_forced(compiled, states, running, log, logged, pickups):
@@ -92,7 +94,11 @@ def play_games(
                 actions = (
                     ask_cheat(agent, rules, states[mine], views[: len(mine)])
                     if cheats(agent)
-                    else ask(agent, views[: len(mine)], histories=(log[mine], logged[mine]) if wants_histories(agent) else None)
+                    else ask(
+                        agent,
+                        views[: len(mine)],
+                        histories=Histories(log[mine], logged[mine]) if wants_histories(agent) else None,
+                    )
                 )
                 seconds[number] += time.perf_counter() - begin
                 asked[number] += len(mine)
@@ -108,7 +114,7 @@ def play_games(
         rewards=rewards,
         winner=winner,
         truncated=states["status"] == TRUNCATED,
-        actions=logged - (log == NEXT_DEAL).sum(1),
+        actions=_count_actions(log, logged),
         places=places,
         cards=states["hand_size"][:, :n].copy(),
         pickups=pickups,
@@ -121,6 +127,11 @@ def play_games(
     )
 
 
+def _count_actions(log: np.ndarray, logged: np.ndarray) -> np.ndarray:
+    """Number of actions among the events of each game."""
+    return ((log < SHOWN) & (np.arange(log.shape[1]) < logged[:, None])).sum(1)
+
+
 def _places_of_match(rules: Rules, totals: np.ndarray) -> np.ndarray:
     """Place of each seat by the totals (G, n) of a match, equals sharing (averaging) their places."""
     goodness = -totals if SCORINGS[rules.scoring].low_is_good else totals
@@ -129,10 +140,11 @@ def _places_of_match(rules: Rules, totals: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _begin(rules, states, seed, indices):
+def _begin(rules, states, seed, indices, log, logged):
     for g in range(states.shape[0]):
         play.begin_game(states[g], seed, indices[g])
         play.begin_episode(rules[0], states[g], NOBODY)
+        logged[g] = log_trump(rules[0], states[g], log[g], 0)
 
 
 @njit(cache=True, nogil=True)
@@ -145,7 +157,7 @@ def _play(rules, states, games, actions, log, logged, pickups):
 @njit(cache=True, nogil=True)
 def _play_forced(rules, states, games, log, logged, pickups):
     """Play on in the games listed up to the next real decision; whether the log has become too short for that."""
-    longest = log.shape[1] - 2  # an action and NEXT_DEAL always fit
+    longest = log.shape[1] - 2 * MOST_EVENTS  # so that the decision after these fits as well
     for k in range(games.shape[0]):
         g = games[k]
         while states[g].status == RUNNING:
@@ -160,15 +172,8 @@ def _play_forced(rules, states, games, log, logged, pickups):
 
 @njit
 def _take(rules, states, g, action, log, logged, pickups):
-    s = states[g]
-    pickups[g, s.turn] += action == PICKUP
-    log[g, logged[g]] = action
-    logged[g] += 1
-    deals = s.deals_done
-    play.step(rules[0], s, action)
-    if s.deals_done > deals and s.status == RUNNING:
-        log[g, logged[g]] = NEXT_DEAL
-        logged[g] += 1
+    pickups[g, states[g].turn] += action == PICKUP
+    logged[g] = step_and_log(rules[0], states[g], action, log[g], logged[g])
 
 
 @njit(cache=True, nogil=True)

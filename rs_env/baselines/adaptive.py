@@ -16,6 +16,7 @@ from rs_env.engine.types import Array, Number, Seat, States, Stream, Views
 from rs_env.engine.view import view_key
 
 UNFIT = -3  # instead of an action: the history does not lead to the view
+UNKNOWN = -1  # instead of the length of a history
 
 
 class Worlds(NamedTuple):
@@ -66,8 +67,14 @@ def _assign(memory: Memory, posterior: Array, seat: Seat, players: Number, own: 
 
 @njit(cache=True, nogil=True)
 def adaptive_all(
-    views: Views, seeds: Array, events: Array, lengths: Array, tries: Number, model: tuple[PlayOuts, Rating],
-    memory: tuple[Memory, Worlds], actions: Array,
+    views: Views,
+    seeds: Array,
+    events: Array,
+    lengths: Array,
+    tries: Number,
+    model: tuple[PlayOuts, Rating],
+    memory: tuple[Memory, Worlds],
+    actions: Array,
 ) -> None:
     """Write the action for each view: from worlds that are drawn uniformly and weighed by the events, `tries` are drawn
     by their weights, and played out with types drawn for each.
@@ -80,7 +87,7 @@ def adaptive_all(
         actions[i] = without_search(view, mine)
         if actions[i] != UNDECIDED:
             continue
-        count = np.int64(0) if lengths[i] < 0 else trace(view, events[i, : lengths[i]], worlds.trace)
+        count = np.int64(0) if lengths[i] == UNKNOWN else trace(view, events[i, : lengths[i]], worlds.trace)
         if count < 0:
             actions[i] = UNFIT
             continue

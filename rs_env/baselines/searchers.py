@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from rs_env.agent import own, seeds_for
-from rs_env.baselines.adaptive import Worlds, adaptive_all
-from rs_env.baselines.evidence import new_rating
+from rs_env.baselines.adaptive import UNFIT, UNKNOWN, Worlds, adaptive_all
+from rs_env.baselines.models import OpponentModel
 from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, Tree, ismcts_all
 from rs_env.checks import check_seed, check_whole
-from rs_env.engine.history import new_trace
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.view import as_views
+from rs_env.history import Histories
 from rs_env.rules import MAX_PLAYERS, Rules, as_rules
 
 _DEEPEST = 256  # actions that a tree follows below its root
@@ -145,19 +145,15 @@ class SeesAll(_Searcher):
         return actions
 
 
-TYPES: dict[str, tuple[str, float]] = {
-    "random": ("random", 1.0),
-    "heuristic": ("heuristic", 0.05),
-    "careless": ("heuristic", 0.4),
-    "dumper": ("dumper", 0.05),
-    "longest": ("longest", 0.05),
-    "low": ("low", 0.05),
-}
-
-
 @own
 class Adaptive:
-    """Search with types of opponents, see `rs_env.baselines.adaptive`."""
+    """A search that asks who the others are, see `rs_env.baselines.adaptive`.
+
+    worlds: sampled for each decision and weighed by the public history. tries: how many of them, drawn by their
+    weights, are played out. noise: share of random actions of the seat itself in play-outs. horizon: most actions of
+    a play-out. endgame: most cards in play where forced wins are looked for; 0: never. memory: decisions of the others
+    that are looked at. types: names of `rs_env.baselines.models.TYPES`, joined by +; all: every one.
+    """
 
     def __init__(
         self,
@@ -165,39 +161,45 @@ class Adaptive:
         *,
         worlds: int = 64,
         tries: int = 48,
-        own_noise: float = 0.5,
+        noise: float = 0.5,
         horizon: int = 100,
         endgame: int = 12,
         memory: int = 128,
-        types: str = "+".join(TYPES),
+        types: str = "all",
     ) -> None:
         self.name = name
-        chosen = [TYPES[kind] for kind in types.split("+")]
-        weights = np.array([weights_of(**LADDER[player]) for player, _ in chosen])
-        noise = np.array([share for _, share in chosen])
-        mine = weights_of(**LADDER["heuristic"])
-        self._how = PlayOuts(np.vstack([weights, mine]), np.append(noise, own_noise), horizon, endgame)
-        count = len(chosen)
-        prior = np.full((MAX_PLAYERS, count), 1 / count)
-        trace = new_trace(memory)
-        self._rating = new_rating(weights, noise, prior, trace[3])
-        self._worlds = Worlds(np.zeros(worlds, STATE), np.zeros(worlds), np.zeros((worlds, MAX_PLAYERS, count)), trace)
-        self._tries, self._memory = tries, new_memory()
+        check_whole("worlds", worlds, 1, 1 << 16)
+        self._tries = check_whole("tries", tries, 1, 1 << 16)
+        self._model = OpponentModel(None if types == "all" else types.split("+"), memory)
+        if not 0.0 <= noise <= 1.0:
+            raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
+        policies = np.vstack([self._model.weights, weights_of(**LADDER["heuristic"])])  # the last is its own
+        horizon, endgame = check_whole("horizon", horizon, 0, _MOST), check_whole("endgame", endgame, 0, 52)
+        self._how = PlayOuts(policies, np.append(self._model.noise, noise), horizon, endgame)
+        self._worlds = Worlds(
+            np.zeros(worlds, STATE),
+            np.zeros(worlds),
+            np.zeros((worlds, MAX_PLAYERS, len(self._model.names))),
+            self._model.trace,
+        )
+        self._memory = new_memory()
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
         """Draw from this seed from now on."""
         self._seed = np.uint64(check_seed(seed))
 
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: object = None) -> np.ndarray:
-        """One legal action for each view."""
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None) -> np.ndarray:
+        """One legal action for each view; without histories it knows nothing of the others."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
         if histories is None:
-            events, lengths = np.zeros((len(views), 1), np.uint8), np.full(len(views), -1)
-        else:
-            events, lengths = histories
+            histories = Histories(np.zeros((len(views), 1), np.uint8), np.full(len(views), UNKNOWN))
+        events, lengths = histories.events, histories.lengths
         seeds = seeds_for(views, self._seed, seeds)
-        model, memory = (self._how, self._rating), (self._memory, self._worlds)
+        model, memory = (self._how, self._model.rating), (self._memory, self._worlds)
         adaptive_all(views, seeds, events, lengths, self._tries, model, memory, actions)
+        unfit = np.flatnonzero(actions == UNFIT)
+        if len(unfit):
+            raise ValueError(f"histories: number {unfit[0]} does not lead to its view")
         return _possible(actions)

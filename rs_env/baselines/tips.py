@@ -187,7 +187,9 @@ def _void_score(w: Array, rules: CompiledRules, p: Public, card: Card, suit: Sui
 
 
 @njit(inline="always")
-def score_of(w: Array, rules: CompiledRules, p: Public, seat: Seat, hand: CardSet, card: Action, chances: Array) -> Real:
+def score_of(
+    w: Array, rules: CompiledRules, p: Public, seat: Seat, hand: CardSet, card: Action, chances: Array
+) -> Real:
     """The weighed sum of the tips for an action; the pickup has 0."""
     if card == PICKUP:
         return 0.0

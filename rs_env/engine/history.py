@@ -17,14 +17,47 @@ from rs_env.cards import NUM_CARDS, PICKUP
 from rs_env.engine import play
 from rs_env.engine.bits import EMPTY, bit, popcount
 from rs_env.engine.jit import njit
-from rs_env.engine.state import PUBLIC_FIELDS, RULES, RUNNING, STATE
-from rs_env.engine.types import Array, CardSet, Number, State, View
+from rs_env.engine.state import LAST_DEALT, PUBLIC_FIELDS, RULES, RUNNING, STATE
+from rs_env.engine.types import Action, Array, CardSet, CompiledRules, Number, State, View
 from rs_env.engine.view import copy_public
 from rs_env.rules import MAX_PLAYERS
 
 NOTICED, SHOWN, NEXT_DEAL = 64, 128, 255
-_ACTION = 63  # the bits of an event that are the action
+MOST_EVENTS = 3  # of one action: itself, the beginning of the next deal, and its trump
+ACTION = 63  # the bits of an event that are the action
 _UNSEEN = bit.py_func(63)  # instead of all cards of a hand that are unseen to the end
+
+# Writing
+
+
+@njit
+def log_trump(rules: CompiledRules, s: State, log: Array, length: Number) -> Number:
+    """Write what everybody sees of a deal as it begins; returns the number of events."""
+    if rules.trump == LAST_DEALT:
+        log[length] = SHOWN + s.deck[rules.num_cards - 1]
+        length += 1
+    return length
+
+
+@njit
+def step_and_log(rules: CompiledRules, s: State, action: Action, log: Array, length: Number) -> Number:
+    """Take a legal action and write its events, `MOST_EVENTS` at the most, from place `length` of the log (uint8) on;
+    returns the number of events.
+    """
+    seat, deals = np.int64(s.turn), s.deals_done
+    play.step(rules, s, action)
+    log[length] = action
+    if rules.silent_catch >= 0.0 and action != PICKUP and s.deals_done == deals and s.hand[seat] & bit(action):
+        log[length] = action | NOTICED  # the card is back in the hand
+    length += 1
+    if s.deals_done > deals and s.status == RUNNING:
+        log[length] = NEXT_DEAL
+        length = log_trump(rules, s, log, length + 1)
+    return length
+
+
+# Reading
+
 
 DECISION = np.dtype(
     [
@@ -69,7 +102,7 @@ def trace(view: View, events: Array, memory: tuple[Array, Array, Array, Array]) 
     _begin_deal(rules_array, s, view, events, begin, first_seen)
     count = 0
     for i in range(begin, events.shape[0]):
-        action = np.int64(events[i]) & _ACTION
+        action = np.int64(events[i]) & ACTION
         if events[i] < SHOWN:
             if s.turn != view.seat and not (action == PICKUP and (view.rules.plain or view.rules.anytime)):
                 d = decisions[count % decisions.shape[0]]
@@ -108,7 +141,7 @@ def _begin_deal(rules_array: Array, s: State, view: View, events: Array, begin: 
 @njit(inline="always")
 def _reveal(s: State, event: Number, first_seen: Array) -> None:
     """Put a card that is about to be seen for the first time into the hand that it comes from."""
-    action = np.int64(event) & _ACTION
+    action = np.int64(event) & ACTION
     if event >= SHOWN or action == PICKUP or s.hand[s.turn] & bit(action):
         return
     seat = np.int64(s.turn)
@@ -123,7 +156,7 @@ def _follow(rules_array: Array, s: State, event: Number) -> bool:
     """Take the action of an event, with the chance that it tells of; False for an action that nobody could take."""
     if event >= SHOWN:
         return event < SHOWN + NUM_CARDS
-    action = np.int64(event) & _ACTION
+    action = np.int64(event) & ACTION
     if s.status != RUNNING or action > PICKUP or (action < PICKUP and not s.hand[s.turn] & bit(action)):
         return False
     if action == PICKUP and s.trick == EMPTY:

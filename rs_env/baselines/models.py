@@ -1,0 +1,105 @@
+"""Who might sit there: types of players, and how well each explains what has been played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rs_env.baselines.evidence import Rating, new_rating, weigh_worlds
+from rs_env.baselines.tips import LADDER, weights_of
+from rs_env.checks import check_whole
+from rs_env.engine.history import new_trace, trace
+from rs_env.engine.jit import njit
+from rs_env.engine.state import STATE
+from rs_env.engine.types import Array, Number, States, Views
+from rs_env.engine.view import as_views
+from rs_env.rules import MAX_PLAYERS
+
+
+@dataclass(frozen=True)
+class PlayerType:
+    """A rule-based player that plays at random now and then.
+
+    player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, above 0
+    and at most 1: without any, a single action that the player would not take ruled it out for good.
+    """
+
+    player: str | tuple[tuple[str, float], ...]
+    noise: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.player, str) and self.player not in LADDER:
+            raise ValueError(f"player={self.player!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
+        if not 0.0 < self.noise <= 1.0:
+            raise ValueError(f"noise={self.noise!r} is not allowed: it must be a number above 0 and at most 1")
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the tips, float64, in their order."""
+        return weights_of(**(LADDER[self.player] if isinstance(self.player, str) else dict(self.player)))
+
+
+TYPES: dict[str, PlayerType] = {
+    "random": PlayerType("random", 1.0),
+    "heuristic": PlayerType("heuristic", 0.05),
+    "careless": PlayerType("heuristic", 0.4),
+    "dumper": PlayerType("dumper", 0.05),
+    "longest": PlayerType("longest", 0.05),
+    "low": PlayerType("low", 0.05),
+}
+"""Types by name; add your own here before a model is made that uses them."""
+
+
+class OpponentModel:
+    """Types that the other players may be of, each equally likely before anything was played.
+
+    types: names of `TYPES`; None: all of them. memory: decisions of others that are looked at, the newest ones.
+    """
+
+    def __init__(self, types: Sequence[str] | None = None, memory: int = 128) -> None:
+        self.names = tuple(TYPES if types is None else types)
+        for name in self.names:
+            if name not in TYPES:
+                raise ValueError(f"types: {name!r} is not allowed: there are {', '.join(map(repr, TYPES))}")
+        if not self.names:
+            raise ValueError("types: none are not allowed: there must be at least one")
+        check_whole("memory", memory, 1, 1 << 16)
+        self.weights = np.array([TYPES[name].weights for name in self.names])
+        self.noise = np.array([TYPES[name].noise for name in self.names])
+        prior = np.full((MAX_PLAYERS, len(self.names)), 1 / len(self.names))
+        self.trace = new_trace(memory)
+        self.rating = new_rating(self.weights, self.noise, prior, self.trace[3])
+
+    def rate(self, view: Any, events: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How likely worlds are by what has been played.
+
+        view: one record of dtype `rs_env.engine.view.VIEW`. events: its game's public history, see `rs_env.history`.
+        states: worlds that agree with the view, dtype `rs_env.engine.state.STATE`, (M,). Returns the logarithms of
+        their weights, float64 (M,), and how likely each seat is of each type in each world, float64 (M, n, T), with zeros
+        for the viewer. Raises ValueError for a history that does not lead to the view.
+        """
+        views = as_views(view)
+        events = np.require(events, np.uint8, ("C", "A", "W"))
+        states = np.require(states, STATE, ("C", "A", "W"))
+        log_weights, posterior = np.zeros(len(states)), np.zeros((len(states), MAX_PLAYERS, len(self.names)))
+        if _rate(views, events, states, (self.trace, self.rating), log_weights, posterior) < 0:
+            raise ValueError("events: they do not lead to the view")
+        return log_weights, posterior[:, : int(views["rules"]["num_players"][0])]
+
+
+@njit(cache=True, nogil=True)
+def _rate(
+    views: Views,
+    events: Array,
+    states: States,
+    how: tuple[tuple[Array, Array, Array, Array], Rating],
+    log_weights: Array,
+    posterior: Array,
+) -> Number:
+    count = trace(views[0], events, how[0])
+    if count >= 0:
+        weigh_worlds(views[0], count, states, how[1], log_weights, posterior)
+    return count
