@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,26 +20,12 @@ from rs_env.checks import check_seed, check_whole
 from rs_env.engine.belief import SLOTS, draw_all, expect, new_belief, prepare_first
 from rs_env.engine.rng import game_key
 from rs_env.engine.state import STATE
-from rs_env.engine.view import VIEW
-from rs_env.rules import MAX_PLAYERS, MIN_PLAYERS
-
-
-def _one_view(view: Any) -> np.ndarray:
-    """The view as an array of one record. Raises ValueError for anything else."""
-    views = np.atleast_1d(np.asarray(view))
-    if views.dtype != VIEW or views.shape != (1,):
-        raise ValueError(
-            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype"
-            " rs_env.engine.view.VIEW"
-        )
-    players, seat = int(views["rules"]["num_players"][0]), int(views["seat"][0])
-    if not (MIN_PLAYERS <= players <= MAX_PLAYERS and seat < players):
-        raise ValueError(f"view: seat {seat} of {players} players is not allowed: it must come from a game")
-    return np.require(views, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
+from rs_env.engine.view import as_one_view
+from rs_env.rules import MAX_PLAYERS
 
 
 def _believe(view: Any) -> tuple[np.ndarray, np.ndarray]:
-    views, beliefs = _one_view(view), new_belief()
+    views, beliefs = as_one_view(view), new_belief()
     if not prepare_first(views, beliefs) > 0.0:
         raise ValueError("view: no deal of the hidden cards agrees with it")
     return views, beliefs
@@ -97,3 +85,56 @@ def marginals(view: Any) -> np.ndarray:
         result[seat, members(v["known"][seat])] = 1.0
     result[int(v["seat"]), members(v["hand"])] = 1.0
     return result
+
+
+# With a model of how the others play
+
+
+class Model(Protocol):
+    """What `weigh` needs to know of the other players; `rs_env.baselines.models.OpponentModel` is one."""
+
+    def rate(self, view: Any, events: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Logarithms of the weights of worlds, float64 (M,), but for a common constant; and how likely each seat is of
+        each type in each world, float64 (M, n, T).
+        """
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Worlds that agree with a view, and how likely each of them is by what has been played.
+
+    states: dtype `rs_env.engine.state.STATE`, (k,). weights: float64 (k,), adding up to one. types: float64 (n, T), how
+    likely each seat is of each type of the model; zeros for the viewer.
+    """
+
+    states: np.ndarray
+    weights: np.ndarray
+    types: np.ndarray
+
+    @property
+    def effective_size(self) -> float:
+        """Number of equally weighed worlds that would say as much: 1 / sum of squared weights (Kong 1992), 1..k."""
+        return float(1 / np.square(self.weights).sum())
+
+    @cached_property
+    def marginals(self) -> np.ndarray:
+        """Probability that a seat holds a card in hand, float64 (n, 52): the weighed share of worlds where it does."""
+        hands = self.states["hand"][:, : len(self.types)]
+        held = (hands[:, :, None] >> np.arange(NUM_CARDS, dtype=np.uint64) & np.uint64(1)).astype(np.float64)
+        return np.tensordot(self.weights, held, 1)
+
+
+def weigh(
+    view: Any, events: np.ndarray, model: Model, k: int = 1000, rng: np.random.Generator | int | None = None
+) -> Weighed:
+    """`k` worlds as `sample` draws them, weighed by a model of the other players and what has been played.
+
+    events: the public history of the view's game, uint8, see `rs_env.history` and `rs_env.Game.events`. Importance
+    sampling: the weights are those of the model, so that estimates get exact as k grows; `Weighed.effective_size` tells
+    how far they can be trusted. Raises ValueError as `count` does, and for a history that does not lead to the view.
+    """
+    states = sample(view, check_whole("k", k, 1, (1 << 31) - 1), rng)
+    log_weights, posterior = model.rate(view, events, states)
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    return Weighed(states, weights, np.tensordot(weights, posterior, 1))

@@ -15,7 +15,7 @@ from rs_env.engine.history import new_trace, trace
 from rs_env.engine.jit import njit
 from rs_env.engine.state import STATE
 from rs_env.engine.types import Array, Number, States, Views
-from rs_env.engine.view import as_views
+from rs_env.engine.view import as_one_view
 from rs_env.rules import MAX_PLAYERS
 
 
@@ -23,8 +23,8 @@ from rs_env.rules import MAX_PLAYERS
 class PlayerType:
     """A rule-based player that plays at random now and then.
 
-    player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, above 0
-    and at most 1: without any, a single action that the player would not take ruled it out for good.
+    player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, above
+    0 and at most 1: without any, a single action that the player would not take ruled it out for good.
     """
 
     player: str | tuple[tuple[str, float], ...]
@@ -78,10 +78,10 @@ class OpponentModel:
 
         view: one record of dtype `rs_env.engine.view.VIEW`. events: its game's public history, see `rs_env.history`.
         states: worlds that agree with the view, dtype `rs_env.engine.state.STATE`, (M,). Returns the logarithms of
-        their weights, float64 (M,), and how likely each seat is of each type in each world, float64 (M, n, T), with zeros
-        for the viewer. Raises ValueError for a history that does not lead to the view.
+        their weights, float64 (M,), and how likely each seat is of each type in each world, float64 (M, n, T), with
+        zeros for the viewer. Raises ValueError for a history that does not lead to the view.
         """
-        views = as_views(view)
+        views = as_one_view(view)
         events = np.require(events, np.uint8, ("C", "A", "W"))
         states = np.require(states, STATE, ("C", "A", "W"))
         log_weights, posterior = np.zeros(len(states)), np.zeros((len(states), MAX_PLAYERS, len(self.names)))

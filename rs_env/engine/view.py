@@ -93,6 +93,20 @@ def as_views(views: Any) -> np.ndarray:
     return array
 
 
+def as_one_view(view: Any) -> np.ndarray:
+    """The view of any seat, to act or not, as an array of one record. Raises ValueError for anything else."""
+    views = np.atleast_1d(np.asarray(view))
+    if views.dtype != VIEW or views.shape != (1,):
+        raise ValueError(
+            f"view: {views.dtype} of shape {views.shape} is not allowed: it must be one record of dtype"
+            " rs_env.engine.view.VIEW"
+        )
+    players, seat = int(views["rules"]["num_players"][0]), int(views["seat"][0])
+    if not (MIN_PLAYERS <= players <= MAX_PLAYERS and seat < players):
+        raise ValueError(f"view: seat {seat} of {players} players is not allowed: it must come from a game")
+    return np.require(views, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
+
+
 @njit
 def view_key(view, seed):
     """A number (np.uint64) that names a view and a seed, from which an agent draws.
