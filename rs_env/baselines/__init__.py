@@ -38,7 +38,7 @@ def _expert(
     *,
     worlds: int = 48,
     policy: str = "heuristic",
-    noise: float = 0.1,
+    noise: float = 0.05,
     own_noise: float = 0.5,
     horizon: int = 100,
     endgame: int = 12,

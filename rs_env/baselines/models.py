@@ -21,7 +21,7 @@ from rs_env.rules import MAX_PLAYERS
 
 @dataclass(frozen=True)
 class PlayerType:
-    """A rule-based player that plays at random now and then.
+    """A rule-based player that plays at random now and then, or looks like one.
 
     player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, above
     0 and at most 1: without any, a single action that the player would not take ruled it out for good.
@@ -29,6 +29,8 @@ class PlayerType:
 
     player: str | tuple[tuple[str, float], ...]
     noise: float
+    play_outs: PlayerType | None = None
+    """How it plays in play-outs, if otherwise: of a searcher hardly one action can be foretold, yet it plays well."""
 
     def __post_init__(self) -> None:
         if isinstance(self.player, str) and self.player not in LADDER:
@@ -49,6 +51,7 @@ TYPES: dict[str, PlayerType] = {
     "dumper": PlayerType("dumper", 0.05),
     "longest": PlayerType("longest", 0.05),
     "low": PlayerType("low", 0.05),
+    "searcher": PlayerType("heuristic", 0.85, PlayerType("heuristic", 0.1)),
 }
 """Types by name; add your own here before a model is made that uses them."""
 
@@ -67,11 +70,12 @@ class OpponentModel:
         if not self.names:
             raise ValueError("types: none are not allowed: there must be at least one")
         check_whole("memory", memory, 1, 1 << 16)
-        self.weights = np.array([TYPES[name].weights for name in self.names])
-        self.noise = np.array([TYPES[name].noise for name in self.names])
-        prior = np.full((MAX_PLAYERS, len(self.names)), 1 / len(self.names))
+        types = [TYPES[name] for name in self.names]
+        self.play_outs = [kind.play_outs or kind for kind in types]
+        prior = np.full((MAX_PLAYERS, len(types)), 1 / len(types))
         self.trace = new_trace(memory)
-        self.rating = new_rating(self.weights, self.noise, prior, self.trace[3])
+        weights, noise = np.array([kind.weights for kind in types]), np.array([kind.noise for kind in types])
+        self.rating = new_rating(weights, noise, prior, self.trace[3])
 
     def rate(self, view: Any, events: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How likely worlds are by what has been played.

@@ -6,7 +6,7 @@ utility. All actions meet the same worlds and the same random numbers, which tak
 differences.
 
 A *play-out* goes on to the end of the deal or to the *horizon* of the search, a number of actions. A *utility* lies in
-0..1: what the deal is worth to a seat, whatever the scoring. A play-out without a winner at the horizon is worth to
+0..1, or is just below 0 for a loss: what the deal is worth to a seat, whatever the scoring. A play-out without a winner at the horizon is worth to
 each seat its share of 1 / (1 + cards in hand), so that getting rid of cards counts and going on for ever gains nothing;
 and every action makes what comes after it worth a little less (`PATIENCE`).
 """
@@ -48,6 +48,7 @@ from rs_env.scorings import Basis
 
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
+_LOST_AT_ONCE = -1e-6  # a loss before the seat's next turn: a little worse than one that is still to come
 OTHERS, OWN = 0, 1  # numbers of play-out policies
 IMPOSSIBLE, UNDECIDED = -1, -2  # instead of an action: no deal agrees with the view; a search must choose
 
@@ -121,7 +122,9 @@ def utility(rules: CompiledRules, s: State, seat: Seat, taken: Number) -> Real:
     if rules.basis == _ALL_HANDS:
         worth *= value_of_hands(rules, s) / rules.deck_value
     if s.num_out > 0:
-        return worth if s.out[0] == seat else 0.0
+        if s.out[0] == seat:
+            return worth
+        return _LOST_AT_ONCE if taken <= rules.num_players else 0.0
     if s.status == TRUNCATED:
         return 0.0
     total = 0.0
@@ -138,9 +141,9 @@ def settled(rules: CompiledRules, winner: Seat, seat: Seat) -> Real:
     A win to come counts as one by the very next action: it is worth less than a win at once, or players would put it
     off for ever.
     """
-    if rules.basis == _WIN:
-        return PATIENCE**2 if winner == seat else 0.0
-    return 0.0 if rules.basis == _ALL_HANDS and winner != seat else UNSETTLED
+    if winner != seat and (rules.basis == _WIN or rules.basis == _ALL_HANDS):
+        return _LOST_AT_ONCE
+    return PATIENCE**2 if rules.basis == _WIN else UNSETTLED
 
 
 @njit

@@ -6,7 +6,7 @@ import numpy as np
 
 from rs_env.agent import own, seeds_for
 from rs_env.baselines.adaptive import UNFIT, UNKNOWN, Worlds, adaptive_all
-from rs_env.baselines.models import OpponentModel
+from rs_env.baselines.models import OpponentModel, PlayerType
 from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, Tree, ismcts_all
@@ -97,8 +97,8 @@ class Ismcts(_Searcher):
         exploration: float = 0.5,
         policy: str = "heuristic",
         noise: float = 0.1,
-        own_noise: float = 0.1,
-        horizon: int = 30,
+        own_noise: float = 0.5,
+        horizon: int = 60,
     ) -> None:
         super().__init__(name, policy, noise, own_noise, horizon, 0)
         if not 0.0 <= exploration <= 100.0:
@@ -129,9 +129,9 @@ class SeesAll(_Searcher):
         *,
         samples: int = 64,
         policy: str = "heuristic",
-        noise: float = 0.3,
-        own_noise: float = 0.3,
-        horizon: int = 60,
+        noise: float = 0.05,
+        own_noise: float = 0.5,
+        horizon: int = 100,
         endgame: int = 12,
     ) -> None:
         super().__init__(name, policy, noise, own_noise, horizon, endgame)
@@ -173,9 +173,10 @@ class Adaptive:
         self._model = OpponentModel(None if types == "all" else types.split("+"), memory)
         if not 0.0 <= noise <= 1.0:
             raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
-        policies = np.vstack([self._model.weights, weights_of(**LADDER["heuristic"])])  # the last is its own
+        players = [*self._model.play_outs, PlayerType("heuristic", noise)]  # the last is its own
+        policies = np.array([player.weights for player in players])
         horizon, endgame = check_whole("horizon", horizon, 0, _MOST), check_whole("endgame", endgame, 0, 52)
-        self._how = PlayOuts(policies, np.append(self._model.noise, noise), horizon, endgame)
+        self._how = PlayOuts(policies, np.array([player.noise for player in players]), horizon, endgame)
         self._worlds = Worlds(
             np.zeros(worlds, STATE),
             np.zeros(worlds),

@@ -69,12 +69,21 @@ def _select(tree: Tree, node: Number, legal: ActionSet) -> Number:
     while child != 0:
         c = tree.nodes[child]
         if legal & bit(c.action):
-            c.available += 1
             bound = c.value / c.visits + tree.exploration * np.sqrt(np.log(c.available) / c.visits)
             if bound > best_bound:
                 best, best_bound = child, bound
         child = np.int64(c.next_sibling)
     return best
+
+
+@njit
+def _count_available(nodes: Array, node: Number, legal: ActionSet) -> None:
+    """Note of all children that are legal now that they could have been chosen, whichever is."""
+    child = np.int64(nodes[node].first_child)
+    while child != 0:
+        if legal & bit(nodes[child].action):
+            nodes[child].available += 1
+        child = np.int64(nodes[child].next_sibling)
 
 
 @njit
@@ -103,6 +112,7 @@ def _iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: St
         legal = play.options(rules, s)
         untried = legal & ~nodes[node].tried
         seat = np.int64(s.turn)
+        _count_available(nodes, node, legal)
         if untried == EMPTY:
             node = _select(tree, node, legal)
         elif size < nodes.shape[0]:
