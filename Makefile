@@ -1,6 +1,6 @@
 # Each command sets up all it needs in .venv: Python 3.11 or newer and make are enough.
 #   make train             train and evaluate the default agent; ARGS="--smoke" or any other option of train.py
-#   make test              run the tests in two processes; ARGS goes to pytest
+#   make test              run the tests in two processes; ARGS goes to pytest, such as ARGS="-m soak" for long random play
 #   make lint              ruff and mypy
 
 PYTHON ?= python3

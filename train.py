@@ -12,20 +12,20 @@ import argparse
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Generic
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # Ctrl-C while libraries are loaded ends the process without a traceback
+    # Ctrl-C while libraries are loaded ends the process without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import tyro
 from rich.console import Console
 
 from agents.config import Settings, TrainConfig, load_config
-from rs_env.command_line import end_with
+from rs_env.command_line import end_with, interrupted_with, status_of
+from rs_env.flags import OptionalFolder, RuleFlags, RuleOptions, parsed
 
 CONFIGS = Path(__file__).parent / "configs"
 
@@ -35,13 +35,14 @@ class Command(Generic[Settings]):
     """Train an agent by self-play; settings given here override those of the config file."""
 
     settings: Annotated[TrainConfig[Settings], tyro.conf.arg(name="")]
-    config: Path = CONFIGS / "default.toml"
+    rules: RuleOptions = field(default_factory=RuleFlags)
+    config: Annotated[Path, tyro.conf.arg(metavar="FILE")] = CONFIGS / "default.toml"
     """Experiment to run, a TOML file."""
     smoke: bool = False
     """Run configs/smoke.toml: a few seconds, to see that everything works."""
-    resume: Path | None = None
+    resume: OptionalFolder = None
     """Folder of a run to continue; it keeps all its settings, so none can be given."""
-    run: str | None = None
+    run: OptionalFolder = None
     """Folder to write to; it must not hold a run. Default: runs/<date and time>."""
 
 
@@ -60,40 +61,33 @@ def parse(arguments: list[str]) -> Command:
     path = CONFIGS / "smoke.toml" if known.smoke else known.config or CONFIGS / "default.toml"
     config = load_config(path, known.learner)
     table = Annotated[type(config.settings), tyro.conf.arg(name=config.learner)]
-    return tyro.cli(Command[table], args=arguments, default=Command(settings=config, config=path), prog="train.py")
+    command = parsed(Command[table], "train.py", arguments, default=Command(settings=config, config=path))
+    rules = command.rules.chosen(command.settings.rules)
+    return replace(command, settings=replace(command.settings, rules=rules))
 
 
-def main(arguments: list[str]) -> int:
-    """Run the command line; returns the exit status: 0, 2 for bad input and what else fails, 130 for an
-    interruption.
-    """
-    console, kept = Console(), ""
-    try:
-        command = parse(arguments)
-        from agents.run import Run  # TensorBoard is loaded only for a command that is valid
+def train(command: Command) -> None:
+    """Train and evaluate, or go on with that."""
+    from agents.run import Run  # TensorBoard is loaded only for a command that is valid
 
-        if command.run == "":
-            raise ValueError("--run '' is not allowed: it must name a folder")
-        folder = Path(command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S"))
-        run = Run.resume(command.resume) if command.resume is not None else Run(command.settings, folder)
-        console.print(f"run folder: {run.folder}", markup=False)
-        kept = f"; go on with: {sys.executable} train.py --resume {run.folder}"
+    if command.run == "":
+        raise ValueError("--run '' is not allowed: it must name a folder")
+    console = Console()
+    folder = Path(command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S"))
+    run = Run.resume(Path(command.resume)) if command.resume is not None else Run(command.settings, folder)
+    console.print(f"run folder: {run.folder}", markup=False)
+    with interrupted_with(f"go on with: {sys.executable} train.py --resume {run.folder}"):
         if run.complete:
             console.print("the run is complete: evaluating it again")
         if not run.train(console):
             raise KeyboardInterrupt
-        kept = "; the trained agent is saved, python -m agents.evaluate measures it"
+    with interrupted_with("the trained agent is saved, python -m agents.evaluate measures it"):
         run.evaluate(console)
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except MemoryError as error:
-        print(f"error: not enough memory: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        console.print(f"interrupted{kept}", markup=False, soft_wrap=True)
-        return 130
-    return 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command line; its exit status."""
+    return status_of(lambda: train(parse(arguments)))
 
 
 if __name__ == "__main__":

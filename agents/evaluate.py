@@ -6,16 +6,13 @@ python -m agents.evaluate runs/first --opponents random heuristic --deals 5000
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # Ctrl-C while libraries are loaded ends the process without a traceback
+    # Ctrl-C while libraries are loaded ends the process without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import tyro
 from rich.console import Console
@@ -26,7 +23,8 @@ from rs_env.agent import Agent
 from rs_env.arena import Duel, duel
 from rs_env.arena.statistics import few_deals
 from rs_env.baselines import AGENTS, as_agent
-from rs_env.command_line import end_with, terminal
+from rs_env.command_line import end_with, status_of, terminal
+from rs_env.flags import AgentNames, Folder, Number, Whole, parsed
 from rs_env.rules import Rules
 
 
@@ -55,15 +53,15 @@ def table_of(duels: Sequence[Duel]) -> Table:
 class Command:
     """Play a trained agent on every seat against baselines and print its win shares."""
 
-    checkpoint: Annotated[Path, tyro.conf.Positional]
+    checkpoint: tyro.conf.Positional[Folder]
     """Checkpoint file or run folder."""
-    opponents: tuple[str, ...] = ("random", "heuristic")
+    opponents: AgentNames = ("random", "heuristic")
     """Who sits on all other seats, one after the other: baselines, run folders or checkpoint files."""
-    deals: int = 2000
+    deals: Whole = 2000
     """Deals, each played from every seat."""
-    seed: int = 1_000_000
+    seed: Whole = 1_000_000
     """Of the decks and of all players' draws."""
-    temperature: float = 0.5
+    temperature: Number = 0.5
     """1 samples from the policy as it was learnt, below 1 prefers its likelier actions more."""
 
 
@@ -91,15 +89,5 @@ def opponent_named(name: str, temperature: float) -> Agent:
     return as_agent(name)
 
 
-def command_line() -> int:
-    """Run the command line; returns the exit status: 0, 2 for bad input."""
-    try:
-        main(tyro.cli(Command, prog="python -m agents.evaluate"))
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
 if __name__ == "__main__":
-    end_with(command_line)
+    end_with(lambda: status_of(lambda: main(parsed(Command, "python -m agents.evaluate"))))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
+import tyro
 from torch import Tensor, nn
 
 from agents.architectures import NetworkConfig
@@ -24,7 +25,7 @@ from rs_env.rules import Rules
 class LearnerConfig:
     """What every learner is told, whatever its method."""
 
-    rules: Rules = field(default_factory=Rules)
+    rules: tyro.conf.Suppress[tyro.conf.Fixed[Rules]] = field(default_factory=Rules)  # has flags: rs_env.flags
     """What is played."""
     total_decisions: int = 1_900_000
     """Decisions (turns with a choice) of all seats to play, rounded to whole iterations."""

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from rs_env.arena.duel import play_duel
-from rs_env.arena.league import CHECK_EVERY, How
+from rs_env.arena.league import CHECK_EVERY, compare
+from rs_env.arena.settings import How, Plan
 from rs_env.arena.statistics import NORMAL_95, share_bounds, widths
+from rs_env.rules import Rules
 
 Bounds = Callable[[np.ndarray, np.ndarray], np.ndarray]
 SHARES = (0.02, 0.07, 0.25, 0.47)
@@ -74,7 +75,8 @@ def real_games(deals: int) -> Iterable[list[str]]:
     """Coverage of parts of long duels, by the number of deals of a part."""
     yield ["duel", "share", "deals", "arena", "normal"]
     for agent, opponent in (("heuristic", "random"), ("random", "heuristic"), ("low", "heuristic")):
-        values = play_duel(agent, opponent, "rolling_stone", deals, 1, "one", None, How()).deal_shares[:, 0]
+        plan = Plan(rules=Rules(), seed=1, table="one", deals=deals)
+        values = compare([agent, opponent], plan, How()).deal_shares[:, 0]
         share = float(values.mean())
         for part in (5, 10, 20, 40, 100):
             parts = values[: len(values) // part * part].reshape(-1, part).T

@@ -7,7 +7,18 @@
 from __future__ import annotations
 
 import importlib
+import signal
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
+
+if (
+    sys.argv[:1] == ["-m"]  # while Python looks for what -m names
+    and sys.orig_argv[-len(sys.argv) :][0].rpartition("-m")[2].partition(".")[0] == __name__
+    and threading.current_thread() is threading.main_thread()
+):
+    # A command of this package begins. Ctrl-C ends it without a traceback, until rs_env.command_line says otherwise.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import gymnasium
 import pettingzoo

@@ -1,41 +1,64 @@
-"""The package from the command line: ``python -m rs_env warm`` compiles ahead, ``python -m rs_env.arena`` compares
-agents.
-"""
+"""The package from the command line: ``python -m rs_env --help`` tells what there is."""
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 
 import rs_env
+from rs_env.command_line import end_with, status_of, terminal
+
+_WARM = "compile everything ahead, as for an image of a container; say what, how long it took, and where it is kept"
+_ARENA = "compare agents: duels, leagues, best responses, reports; needs the extra rs_env[arena]"
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Do what the command line asks for."""
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line asks for; its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m rs_env",
         description="The card game Rolling Stone as a reinforcement learning environment.",
-        epilog="python -m rs_env.arena --help tells of duels, leagues and best responses.",
+        epilog="\n".join(["commands:", *(f"  {name:8}{told}" for name, (_, told) in COMMANDS.items())]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"rs_env {rs_env.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True)
-    about = "compile everything ahead, as for an image of a container; say what was compiled, how long it took, and where it is kept"
-    commands.add_parser("warm", help=about, description=about)
-    parser.parse_args(arguments)
-    _warm()
+    parser.add_argument("command", choices=COMMANDS, metavar="command", help="one of those below; each has a --help")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="of the command", metavar="...")
+    with terminal():
+        given = parser.parse_args(arguments)
+        command, _ = COMMANDS[given.command]
+        return command(given.arguments, f"{parser.prog} {given.command}")
+    return 0  # the help was cut short
 
 
-def _warm() -> None:
+def _warm(arguments: list[str], prog: str) -> int:
+    argparse.ArgumentParser(prog=prog, description=_WARM).parse_args(arguments)
+    return status_of(_compile_all)
+
+
+def _compile_all() -> None:
     from rs_env.engine.jit import code_folder, missed
     from rs_env.warm import warm
 
     begin = time.perf_counter()
     for warmed in warm():
         print(warmed, flush=True)
-    print(
-        f"all        {len(missed()):3} functions compiled, {time.perf_counter() - begin:.1f} s; kept in {code_folder() or 'no folder'}"
-    )
+    seconds, folder = time.perf_counter() - begin, code_folder() or "no folder"
+    print(f"all        {len(missed()):3} functions compiled, {seconds:.1f} s; kept in {folder}")
+
+
+def _arena(arguments: list[str], prog: str) -> int:
+    from rs_env.arena.__main__ import main
+
+    return main(arguments, prog)
+
+
+COMMANDS: dict[str, tuple[Callable[[list[str], str], int], str]] = {
+    "warm": (_warm, _WARM),
+    "arena": (_arena, _ARENA),
+}
+"""What does each command, given its arguments and the program's name for its help; and what it does, in words."""
 
 
 if __name__ == "__main__":
-    main()
+    end_with(main)

@@ -100,6 +100,11 @@ def own(cls: type) -> type:
     return cls
 
 
+def is_own(agent: Agent) -> bool:
+    """Whether the agent is one of this package's, by its type, which no other code can pretend to be."""
+    return type(agent) in _OWN
+
+
 def copy_for_agent(views: np.ndarray) -> np.ndarray:
     """Views as an agent may have them: an array of its own, read-only."""
     given = views.copy()
@@ -117,7 +122,7 @@ def ask(agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None) -> np.
     """
     if not len(views):
         return np.zeros(0, np.int64)
-    given = views if type(agent) in _OWN else copy_for_agent(views)
+    given = views if is_own(agent) else copy_for_agent(views)
     chosen = agent.act(given) if seeds is None else agent.act(given, seeds)  # type: ignore[call-arg]
     return _checked(agent, chosen, views)
 

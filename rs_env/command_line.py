@@ -1,4 +1,16 @@
-"""Text for any terminal, and for a reader that stops reading: ``... | head -1``."""
+"""What all commands share: how they end, what they say of errors and of Ctrl-C, and text for any terminal.
+
+A command is a function that does the work. It raises ValueError for bad input, as all of this package does, and leaves
+`KeyboardInterrupt` alone or tells by `interrupted_with` what it has kept:
+
+    def main(arguments: list[str]) -> int:
+        return status_of(lambda: train(parse(arguments)))
+
+    if __name__ == "__main__":
+        end_with(main)
+
+Nothing here needs an extra. Flags that commands share, such as those of the rules, are in `rs_env.flags`.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +27,45 @@ _ERRORS = "rs_env.plain"  # name of the handler in Python's codecs
 _PLAIN = {"±": "+-", "…": "..."}
 
 
+def status_of(work: Callable[[], object]) -> int:
+    """Do what a command is to do; its exit status.
+
+    0: it is done. 2: ValueError, OSError or MemoryError ended it, told on stderr in one line, ``error: ...``. 130:
+    Ctrl-C did, told likewise, with what `interrupted_with` has to say. Other errors are faults of the program and go
+    on, as SystemExit does.
+    """
+    _show_all_letters()
+    try:
+        work()
+    except MemoryError as error:
+        return _end(2, "error: not enough memory", str(error))
+    except (ValueError, OSError) as error:
+        return _end(2, "error", str(error))
+    except KeyboardInterrupt as error:
+        return _end(130, "interrupted", str(error))
+    return 0
+
+
+def _end(status: int, what: str, told: str) -> int:
+    print(": ".join(filter(None, (what, " ".join(told.splitlines())))), file=sys.stderr)
+    return status
+
+
+@contextmanager
+def interrupted_with(told: str) -> Iterator[None]:
+    """Whatever Ctrl-C interrupts within, say this of it: what has been kept, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(told) from None
+
+
 @contextmanager
 def terminal() -> Iterator[None]:
     """Print here. What the terminal cannot show falls back to ASCII ("+-", "e" for "é", else "?"), and a closed pipe is
     no error.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors=_ERRORS)
+    _show_all_letters()
     try:
         try:
             yield
@@ -34,6 +77,12 @@ def terminal() -> Iterator[None]:
         if not isinstance(error.__context__, BrokenPipeError):
             raise
         _discard_output()
+
+
+def _show_all_letters() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=_ERRORS)
 
 
 def _discard_output() -> None:

@@ -339,7 +339,7 @@ def test_command_line_interrupted_and_resumed(tmp_path: Path) -> None:
         (["--config", "nowhere.toml"], "nowhere.toml"),
         (["--resume", "nowhere"], "nowhere"),
         (["--resume", "nowhere", "--seed", "3"], "--resume keeps all settings"),
-        (["--rules.num-players", "9"], "num_players=9"),
+        (["--players", "9"], "num_players=9"),
         (["--ppo.clip", "0"], "ppo.clip"),
         (["--learner", "sarsa"], "learner='sarsa' is not allowed"),
     ],

@@ -21,6 +21,7 @@ from rs_env.arena import League, duel, league, play_games
 from rs_env.arena.__main__ import main
 from rs_env.arena.games import UNITS
 from rs_env.arena.report import markdown
+from rs_env.arena.settings import Settings
 from rs_env.arena.storage import read_folder
 from rs_env.arena.tables import TABLES, seatings
 from rs_env.baselines import AGENTS
@@ -395,6 +396,30 @@ def test_plain_use_needs_no_extra() -> None:
     assert "random against 3 x heuristic" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"deals": 1}, "deals=1 is not allowed"),
+        ({"deals": True}, "deals=True is not allowed"),
+        ({"matrix_deals": -1}, "matrix_deals=-1 is not allowed"),
+        ({"precision": 1.0}, "precision=1.0 is not allowed"),
+        ({"precision": "high"}, "precision='high' is not allowed"),
+        ({"seed": 2**64}, "seed=18446744073709551616 is not allowed"),
+        ({"table": "round"}, "table='round' is not allowed"),
+        ({"rules": "penalty"}, "rules='penalty' is not allowed"),
+        ({"agents": ["random"]}, r"agents=\('random',\) is not allowed"),
+        ({"agents": ["random", 3]}, "agents=.* is not allowed"),
+        ({"cheats": [False]}, r"cheats=\(False,\) is not allowed"),
+    ],
+)
+def test_settings_check_themselves(changes: dict[str, Any], said: str) -> None:
+    fine: dict[str, Any] = {"rules": SMALL, "seed": np.int64(1), "table": "mixed", "deals": np.int32(2)}
+    fine |= {"agents": ["random", "low"], "cheats": [False, False]}
+    assert type(Settings(**fine).deals) is type(Settings(**fine).seed) is int
+    with pytest.raises(ValueError, match=said):
+        Settings(**{**fine, **changes})
+
+
 # Command line and pages
 
 
@@ -402,19 +427,8 @@ def test_command_line_writes_a_report_that_can_be_built_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = ["random", "heuristic"]
-    command = [
-        "league",
-        "--agents",
-        *names,
-        "--num-players",
-        "3",
-        "--options",
-        "max_actions=60",
-        "--deals",
-        "20",
-        "--matrix-deals",
-        "3",
-    ]
+    game = ["--players", "3", "--max-actions", "60"]
+    command = ["league", "--agents", *names, *game, "--deals", "20", "--matrix-deals", "3"]
     assert main([*command, "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in ("Standings", "Matrix", *names))
@@ -464,10 +478,10 @@ def test_command_line_duel(capsys: pytest.CaptureFixture[str]) -> None:
         (["duel", "nobody", "random"], "agent 'nobody' is not known"),
         (["duel", "random", "random", "--table", "x"], "table='x' is not allowed"),
         (["league", "--rules", "whist"], "preset='whist' is not allowed"),
-        (["league", "--agents", "random", "random", "--options", "x"], "options: 'x'"),
-        (["league", "--agents", "random", "random", "--options", "trump=x"], "trump='x' is not allowed"),
+        (["league", "--agents", "random", "random", "--trump", "x"], "trump='x' is not allowed"),
+        (["league", "--agents", "random", "random", "--suits", "x"], "suits='x' is not allowed"),
         (["league", "--agents", "random", "random", "--deals", "1"], "deals=1 is not allowed"),
-        (["league", "--agents", "random", "random", "--num-players", "9"], "num_players=9"),
+        (["league", "--agents", "random", "random", "--players", "9"], "num_players=9"),
         (["report", "no/such/folder"], "no/such/folder is no folder"),
     ],
 )

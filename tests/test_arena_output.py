@@ -25,7 +25,7 @@ from rs_env.baselines import AGENTS, make_agent
 from rs_env.command_line import terminal
 
 SMALL = Rules(num_players=3, max_actions=60)
-OPTIONS = ["--num-players", "3", "--options", "max_actions=60"]
+OPTIONS = ["--players", "3", "--max-actions", "60"]
 COMMANDS = {
     "duel": ["duel", "réné", "random", "--deals", "3", *OPTIONS],
     "league": ["league", "--agents", "réné", "random", "--deals", "3", "--matrix-deals", "2", *OPTIONS],

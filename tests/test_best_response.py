@@ -220,7 +220,7 @@ def test_impossible_views_are_refused() -> None:
 
 
 def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    quick = ["--num-players", "3", "--options", "max_actions=60", "--worlds", "2", "--horizon", "10"]
+    quick = ["--players", "3", "--max-actions", "60", "--worlds", "2", "--horizon", "10"]
     command = ["best-response", "random", "--deals", "3", "--responders", "search", "low", "--selection-deals", "2"]
     assert main([*command, *quick]) == 0
     printed = capsys.readouterr().out

@@ -1,58 +1,26 @@
-"""`rs_env.testing.check_agent` finds each fault by name; agents in processes of their own play as they do here and see
-nothing more."""
+"""`rs_env.testing.check_agent` finds each fault by name; views become observations and draws."""
 
 from __future__ import annotations
 
-import copy
-import functools
 import gc
-import os
 import random
-import socket
-import sys
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
-from asking import PLACES
+from models import Floats, Model, Writing
 from strategies import preset_rules
 
 import rs_env
 from rs_env import Game
 from rs_env.agent import draws_by_seed
-from rs_env.arena import duel
 from rs_env.baselines import AGENTS, make_agent
 from rs_env.cards import members
 from rs_env.encoding import draws, observations
-from rs_env.engine.state import STATE
-from rs_env.engine.view import view_key
-from rs_env.isolation import Isolated
 from rs_env.rules import Rules
 from rs_env.testing import AgentError, check_agent, random_views
 
 QUICK = ["random", "heuristic", "low", "longest", "dumper", "pimc:worlds=2", "expert:worlds=2", "ismcts:iterations=10"]
-
-
-class Model:
-    """A faultless agent, from which the faulty ones are made."""
-
-    name = "model"
-
-    def __init__(self) -> None:
-        self.seed = 0
-
-    def reset(self, seed: int | None) -> None:
-        self.seed = seed or 0
-
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        seeds = np.full(len(views), self.seed, np.uint64) if seeds is None else seeds
-        choices = [members(view["legal"]) for view in views]
-        return np.array(
-            [c[int(view_key(v, s) % np.uint64(len(c)))] for c, v, s in zip(choices, views, seeds, strict=True)],
-            np.int64,
-        )
 
 
 class Lucky(Model):
@@ -78,12 +46,6 @@ class Illegal(Model):
         return np.full(len(views), 52)
 
 
-class Writing(Model):
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        views["hand"] = 0
-        return super().act(views, seeds)
-
-
 class Peeking(Model):
     """Chooses by the hands of games that it finds in memory."""
 
@@ -96,11 +58,6 @@ class Peeking(Model):
 class TooFew(Model):
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         return super().act(views, seeds)[:1]
-
-
-class Floats(Model):
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        return super().act(views, seeds).astype(float)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -145,182 +102,6 @@ def test_what_is_no_agent_and_what_has_no_decisions_is_refused() -> None:
         check_agent("sees_all")
     with pytest.raises(ValueError, match="hardly any decisions"):
         check_agent("random", Rules(num_players=2, suits=1, ranks=2), positions=1)
-
-
-# Processes of their own
-
-
-class Searching(Model):
-    """Looks everywhere in its process for states, in what the collector knows and up the stack."""
-
-    name = "searching"
-    asked = 0
-
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        self.asked += 1
-        if self.asked in (1, 3, 9):  # a search takes a tenth of a second
-            self.search()
-        return super().act(views, seeds)
-
-    def search(self) -> None:
-        found = []
-        for holder in gc.get_objects():  # asked for exact types: others may do anything when they are asked
-            content = (
-                holder.values() if type(holder) is dict else holder if type(holder) in (list, tuple) else (holder,)
-            )
-            found += [o for o in list(content) if type(o) is np.ndarray and o.dtype == STATE and o.size]
-        frame = sys._getframe(2)
-        while frame is not None:
-            near = list(frame.f_locals.values())
-            for _ in range(2):
-                near += [inside for o in near for inside in getattr(o, "__dict__", {}).values()]
-            found += [o for o in near if type(o) is np.ndarray and o.dtype == STATE]
-            frame = frame.f_back
-        if found:
-            raise ValueError("found states")
-
-
-class Ending(Model):
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        os._exit(3)
-
-
-class Slow(Model):
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        time.sleep(60)
-        return super().act(views, seeds)
-
-
-class Talking(Model):
-    """Finds its end of the socket and writes to it what it likes."""
-
-    def say(self, content: bytes) -> None:
-        (found,) = [o for o in gc.get_objects() if type(o) is socket.socket]
-        found.sendall(content)
-
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        raise NotImplementedError
-
-
-class HalfAHeader(Talking):
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        self.say(b"xy")
-        time.sleep(60)
-        return super().act(views)
-
-
-class Gigabytes(Talking):
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        self.say((1).to_bytes(8, "little") + (1 << 40).to_bytes(8, "little"))
-        time.sleep(60)
-        return super().act(views)
-
-
-class OddLength(Talking):
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        self.say((1).to_bytes(8, "little") + (6).to_bytes(8, "little") + b"a12345")
-        time.sleep(60)
-        return super().act(views)
-
-
-class Surplus(Talking):
-    """Answers each question once more than it is asked, as if it had been asked before."""
-
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        self.say((77).to_bytes(8, "little") + (9).to_bytes(8, "little") + b"a" + bytes(8))
-        return Model.act(self, views, seeds)
-
-
-class Unspeakable(Model):
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        raise ValueError("\ud800")
-
-
-class Numbered(Model):
-    name = 5  # type: ignore[assignment]
-
-
-class Old(Model):
-    """Without the parameter `seeds`."""
-
-    def act(self, views: np.ndarray) -> np.ndarray:  # type: ignore[override]
-        return super().act(views)
-
-
-@pytest.fixture
-def closing() -> Any:
-    made: list[Isolated] = []
-
-    def make(*arguments: Any, **options: Any) -> Isolated:
-        made.append(Isolated(*arguments, **options))
-        return made[-1]
-
-    yield make
-    for agent in made:
-        agent.close()
-
-
-def test_an_isolated_agent_plays_as_it_does_here(closing: Any) -> None:
-    views, seeds = random_views(Rules(), 20, 1), np.arange(20, dtype=np.uint64)
-    for given, here in (
-        ("heuristic", make_agent("heuristic")),
-        (Model(), Model()),
-        (functools.partial(make_agent, "low"), make_agent("low")),
-    ):
-        there = closing(given)
-        assert there.name == here.name
-        for agent in (here, there):
-            agent.reset(5)
-        assert there.act(views).tolist() == here.act(views).tolist()
-        assert there.act(views, seeds).tolist() == here.act(views, seeds).tolist()  # type: ignore[call-arg]
-        check_agent(there, positions=20)
-    assert not draws_by_seed(closing(Old()))
-
-
-@pytest.mark.parametrize("ask_it", PLACES)
-def test_a_search_for_states_finds_them_here_and_nothing_in_a_process_of_its_own(
-    ask_it: Callable[[Any], None], closing: Any
-) -> None:
-    with pytest.raises(ValueError, match="found states"):
-        ask_it(Searching())
-    ask_it(closing(Searching()))
-
-
-def test_games_of_an_isolated_agent_are_the_same(closing: Any) -> None:
-    here, there = duel(Model(), "random", deals=3), duel(closing(Model()), "random", deals=3)
-    assert (here.win_share, here.actions) == (there.win_share, there.actions)
-    again = copy.deepcopy(closing(Model()))
-    views = random_views(Rules(), 5, 1)
-    assert again.act(views).tolist() == Model().act(views).tolist()
-    again.close()
-
-
-def test_an_isolated_agent_that_fails_is_named(closing: Any) -> None:
-    views = random_views(Rules(), 3, 1)
-    with pytest.raises(RuntimeError, match="agent 'model': its process has ended"):
-        closing(Ending()).act(views)
-    with pytest.raises(RuntimeError, match=r"agent 'model': took longer than 0\.1 seconds"):
-        closing(Slow(), seconds=0.1).act(views)
-    for liar in (HalfAHeader, Gigabytes, OddLength):
-        begin = time.monotonic()
-        agent = closing(liar, seconds=2.0)
-        with pytest.raises(RuntimeError, match=r"agent 'model'.* (took longer|answers with|answered)"):
-            agent.act(views)
-        assert time.monotonic() - begin < 45
-        with pytest.raises(RuntimeError, match="its process has ended"):
-            agent.act(views)
-    assert closing(Surplus).act(views).tolist() == Model().act(views).tolist()
-    with pytest.raises(RuntimeError, match="ValueError"):
-        closing(Unspeakable).act(views)
-    assert closing(Numbered).name == "5"
-    with pytest.raises(RuntimeError, match="gave float64"):
-        closing(Floats()).act(views)
-    with pytest.raises(RuntimeError, match="ValueError: assignment destination is read-only"):
-        closing(Writing()).act(views)
-    with pytest.raises(RuntimeError, match="ValueError: agent 'nobody' is not known"):
-        closing("nobody")
-    with pytest.raises(ValueError, match="cannot be sent"):
-        Isolated(lambda: Model())
 
 
 # Views for networks

@@ -2,8 +2,9 @@
 
 from rs_env.arena.best_response import BestResponse, best_response
 from rs_env.arena.duel import Duel, duel
-from rs_env.arena.league import How, League, Standing, league
+from rs_env.arena.league import League, Standing, league
 from rs_env.arena.play import Outcomes, play_games
+from rs_env.arena.settings import How
 from rs_env.solve.responder import SearchResponder
 
 __all__ = [

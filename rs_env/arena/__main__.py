@@ -1,17 +1,16 @@
 """Compare agents from the command line.
 
-python -m rs_env.arena league --agents random heuristic --rules schweller --deals 2000 --processes 2 --out results
-python -m rs_env.arena duel heuristic random --deals 1000
-python -m rs_env.arena best-response heuristic --deals 100 --responders search expert
-python -m rs_env.arena report results
+python -m rs_env arena league --agents random heuristic --rules schweller --deals 2000 --processes 2 --out results
+python -m rs_env arena duel heuristic random --deals 1000
+python -m rs_env arena best-response heuristic --deals 100 --responders search expert
+python -m rs_env arena report results
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,36 +18,46 @@ try:
     import tyro
     from rich.console import Console
 except ImportError as error:
-    sys.exit(f"error: {error}; the command line needs the extra: pip install 'rs_env[arena]'")
+    print(f"error: {error}; the command line needs the extra: pip install 'rs_env[arena]'", file=sys.stderr)
+    sys.exit(2)
 
-from rs_env.arena.best_response import play_best_response
-from rs_env.arena.duel import duel_of, play_duel
-from rs_env.arena.league import How
+from rs_env.arena.best_response import Search, play_best_response
+from rs_env.arena.duel import duel_of, duel_table
 from rs_env.arena.league import League as Comparison
-from rs_env.arena.league import league as play_league
+from rs_env.arena.league import compare
+from rs_env.arena.players import fair_baselines
 from rs_env.arena.report import rich_tables, write_report
-from rs_env.command_line import end_with, terminal
-from rs_env.rules import Rules, as_rules
+from rs_env.arena.settings import How, Plan
+from rs_env.command_line import end_with, interrupted_with, status_of, terminal
+from rs_env.flags import (
+    AgentName,
+    AgentNames,
+    Folder,
+    Number,
+    OptionalFolder,
+    OptionalNumber,
+    RuleFlags,
+    RuleOptions,
+    Whole,
+    parsed,
+)
 from rs_env.solve.responder import SEARCH
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Common:
-    rules: str = "rolling_stone"
-    """Name of a preset."""
-    num_players: int | None = None
-    """Seats at a table; by default the preset's."""
-    options: tuple[str, ...] = ()
-    """Other options of the rules, such as play_on=true scoring=places."""
-    deals: int = 1000
+    rules: RuleOptions = field(default_factory=RuleFlags)
+    deals: Whole = 1000
     """Deals, each played at all seatings."""
-    precision: float | None = None
+    precision: OptionalNumber = None
     """Stop when all 95 % intervals are at most this wide to either side."""
-    seed: int = 0
+    seed: Whole = 0
     """Of the decks and of all players' draws."""
-    processes: int = 1
+    processes: Whole = 1
     """Processes to play in; changes no result."""
-    out: str | None = None
+    isolated: bool = False
+    """Let each agent that is not of this package play in a process of its own."""
+    out: OptionalFolder = None
     """Folder for games and reports."""
     resume: bool = False
     """Go on with the run in that folder."""
@@ -56,62 +65,54 @@ class _Common:
     """Admit agents that see all hands."""
 
     def how(self) -> How:
-        shown = sys.stderr.isatty() and sys.stdout.isatty()
-        return How(processes=self.processes, fair=not self.unfair, out=self.out, resume=self.resume, progress=shown)
+        return How(
+            processes=self.processes,
+            isolated=self.isolated,
+            fair=not self.unfair,
+            out=self.out,
+            resume=self.resume,
+            progress=sys.stderr.isatty() and sys.stdout.isatty(),
+        )
 
-    def rule_set(self) -> Rules:
-        changes: dict[str, Any] = {} if self.num_players is None else {"num_players": self.num_players}
-        for option in self.options:
-            name, equals, value = option.partition("=")
-            if not equals:
-                raise ValueError(f"options: {option!r} is not allowed: options are written name=value")
-            try:
-                changes[name] = json.loads(value)
-            except json.JSONDecodeError:
-                changes[name] = value
-        return as_rules(self.rules, **changes)
+    def plan(self, table: str, matrix_deals: int = 0) -> Plan:
+        return Plan(
+            rules=self.rules.chosen(),
+            seed=self.seed,
+            table=table,
+            deals=self.deals,
+            matrix_deals=matrix_deals,
+            precision=self.precision,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class League(_Common):
     """Everybody against everybody at mixed tables, on the same deals and every seat."""
 
-    agents: tuple[str, ...] = ()
+    agents: AgentNames = ()
     """Who plays, such as random heuristic pimc:worlds=32; by default all baselines that see no hidden cards."""
-    matrix_deals: int = 0
+    matrix_deals: Whole = 0
     """Deals on which each agent also plays on one seat against copies of each agent on all others."""
 
     def run(self) -> tuple[Comparison, str]:
         """Play."""
-        how = self.how()
-        comparison = play_league(
-            self.agents or None,
-            self.rule_set(),
-            self.deals,
-            self.seed,
-            matrix_deals=self.matrix_deals,
-            precision=self.precision,
-            **vars(how),
-        )
-        return comparison, ""
+        return compare(self.agents or fair_baselines(), self.plan("mixed", self.matrix_deals), self.how()), ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Duel(_Common):
     """One agent against a table of another, on the same deals from every seat."""
 
-    agent: tyro.conf.Positional[str]
+    agent: tyro.conf.Positional[AgentName]
     """Whose share is asked for."""
-    opponent: tyro.conf.Positional[str]
+    opponent: tyro.conf.Positional[AgentName]
     """Who has the other seats."""
-    table: str = "one"
+    table: Annotated[str, tyro.conf.arg(metavar="{one,rest,half}")] = "one"
     """Seats of the agent: one, rest (all but one) or half."""
 
     def run(self) -> tuple[Comparison, str]:
         """Play; the result in one line."""
-        comparison = play_duel(
-            self.agent, self.opponent, self.rule_set(), self.deals, self.seed, self.table, self.precision, self.how()
-        )
+        comparison = compare([self.agent, self.opponent], self.plan(duel_table(self.table)), self.how())
         return comparison, str(duel_of(comparison))
 
 
@@ -119,34 +120,28 @@ class Duel(_Common):
 class BestResponse(_Common):
     """How much the best responder that can be found wins against a table of an agent: a lower bound."""
 
-    agent: tyro.conf.Positional[str]
+    agent: tyro.conf.Positional[AgentName]
     """Who is frozen on all other seats."""
-    deals: int = 100
+    deals: Whole = 100
     """Deals, each played from every seat."""
-    responders: tuple[str, ...] = (SEARCH,)
+    responders: AgentNames = (SEARCH,)
     """Who tries; search knows how the agent plays. The best of several is chosen on other deals."""
-    selection_deals: int = 50
+    selection_deals: Whole = 50
     """Deals on which it is chosen."""
-    worlds: int = 32
+    worlds: Whole = 32
     """Of the search: sampled hidden deals for each decision."""
-    horizon: int = 100
+    horizon: Whole = 100
     """Of the search: most actions of a play-out."""
-    default: str | None = "heuristic"
+    default: Annotated[str | None, tyro.conf.arg(metavar="AGENT")] = "heuristic"
     """Of the search: who plays its own seat in play-outs; None: the frozen agent."""
-    noise: float = 0.5
+    noise: Number = 0.5
     """Of the search: share of random actions there."""
 
     def run(self) -> tuple[Comparison, str]:
         """Play; the result in words."""
-        search: dict[str, Any] = {
-            "worlds": self.worlds,
-            "horizon": self.horizon,
-            "default": self.default,
-            "noise": self.noise,
-        }
-        how, where = self.how(), (self.rule_set(), self.deals, self.seed)
+        search = Search(worlds=self.worlds, horizon=self.horizon, default=self.default, noise=self.noise)
         result, comparison = play_best_response(
-            self.agent, *where, self.responders, self.selection_deals, self.precision, how, **search
+            self.agent, self.responders, self.selection_deals, self.plan("one"), search, self.how()
         )
         return comparison, str(result)
 
@@ -155,7 +150,7 @@ class BestResponse(_Common):
 class Report:
     """Build the tables of a folder anew from its games."""
 
-    out: tyro.conf.Positional[Path]
+    out: tyro.conf.Positional[Folder]
     """Folder of a league or a duel."""
 
     def run(self) -> tuple[Comparison, str]:
@@ -166,30 +161,22 @@ class Report:
 Command = Annotated[League | Duel | BestResponse | Report, tyro.conf.OmitSubcommandPrefixes]
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, prog: str = "python -m rs_env.arena") -> int:
     """Run a command; its exit status."""
     with terminal():
-        command = tyro.cli(Command, prog="python -m rs_env.arena", description=__doc__.splitlines()[0], args=arguments)
-        return run(command)
+        command = parsed(Command, prog, arguments, description=__doc__.splitlines()[0])
+        return status_of(lambda: run(command))
     return 0  # the help was cut short
 
 
-def run(command: Any) -> int:
-    """Play, write, print; the exit status."""
-    try:
+def run(command: Any) -> None:
+    """Play, write, print."""
+    with interrupted_with(f"what was played is in {command.out}, --resume goes on" if command.out else ""):
         comparison, result = command.run()
         written = write_report(comparison, command.out) if command.out else []
-        # Last, since games and reports must not be lost with a terminal that is gone or cannot show them.
-        with terminal():
-            show(comparison, result, written)
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        kept = f": what was played is in {command.out}, --resume goes on" if command.out else ""
-        print(f"interrupted{kept}", file=sys.stderr)
-        return 130
-    return 0
+    # Last, since games and reports must not be lost with a terminal that is gone or cannot show them.
+    with terminal():
+        show(comparison, result, written)
 
 
 def show(comparison: Comparison, result: str, written: Sequence[Path]) -> None:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rs_env.agent import Agent
-from rs_env.arena.duel import Duel, duel_of, play_duel
-from rs_env.arena.league import How, League, how_of
-from rs_env.arena.players import agent_seed
+from rs_env.arena.duel import Duel, duel_of
+from rs_env.arena.league import League, compare
+from rs_env.arena.players import agent_seed, in_own_process
+from rs_env.arena.settings import How, Plan, records_of
 from rs_env.arena.statistics import few_deals
-from rs_env.checks import check_seed, check_whole
-from rs_env.rules import Rules
+from rs_env.checks import check_whole
+from rs_env.rules import Rules, as_rules
 from rs_env.solve.responder import SEARCH, SearchResponder
 
 _MOST = 1 << 20
@@ -64,7 +65,8 @@ class BestResponse:
         d = self.duel
         text = (
             f"best response found to {d.opponent}: {d.agent} has a share of {_share(d)},"
-            f" {100 * self.excess:+.1f} points from parity ({self.parity:.1%}); {d.games} games, {d.capped:.1%} capped{few_deals(d.deals)}"
+            f" {100 * self.excess:+.1f} points from parity ({self.parity:.1%});"
+            f" {d.games} games, {d.capped:.1%} capped{few_deals(d.deals)}"
         )
         if self.candidates:
             games = self.candidates[0].games
@@ -78,65 +80,65 @@ def _share(duel: Duel) -> str:
     return f"{duel.share:.1%} ({low:.1%} .. {high:.1%})"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Options of the search responder, see `rs_env.solve.responder.SearchResponder`."""
+
+    worlds: int = 32
+    horizon: int = 100
+    default: Agent | str | None = "heuristic"
+    noise: float = 0.5
+
+
 def best_response(
     agent: Agent | str,
     rules: Rules | str = "rolling_stone",
     deals: int = 100,
     seed: int = 0,
     *,
-    worlds: int = 32,
-    horizon: int = 100,
-    default: Agent | str | None = "heuristic",
-    noise: float = 0.5,
     responders: Sequence[Agent | str] = (SEARCH,),
     selection_deals: int = 50,
     precision: float | None = None,
-    **how: Any,
+    **search_and_how: Any,
 ) -> BestResponse:
     """Play responders against n - 1 frozen copies of `agent` and report the best one's share, a lower bound of a best
     response's.
 
-    worlds, horizon, default, noise: of the search responder, see `SearchResponder`.
     responders: agents or names, ``"search"`` being the search responder. Of several, the one with the best share on
         `selection_deals` deals of their own is reported, on the `deals` of `seed`: the best of many on the same deals
         would look better than it is.
-    deals, seed, precision, how: as in `rs_env.arena.duel`, whose table ``"one"`` is played.
+    deals, seed, precision: as in `rs_env.arena.duel`, whose table ``"one"`` is played.
+    search_and_how: arguments of `Search`: worlds, horizon, default, noise; and of `rs_env.arena.How`.
     Raises ValueError, naming the argument, for what is not allowed.
     """
-    search = {"worlds": worlds, "horizon": horizon, "default": default, "noise": noise}
-    told = how_of("best_response", how)
-    return play_best_response(agent, rules, deals, seed, responders, selection_deals, precision, told, **search)[0]
+    search, how = records_of("best_response", search_and_how, Search, How)
+    plan = Plan(rules=as_rules(rules), seed=seed, table="one", deals=deals, precision=precision)
+    return play_best_response(agent, responders, selection_deals, plan, search, how)[0]
 
 
 def play_best_response(
     agent: Agent | str,
-    rules: Rules | str,
-    deals: int,
-    seed: int,
     responders: Sequence[Agent | str],
     selection_deals: int,
-    precision: float | None,
+    plan: Plan,
+    search: Search,
     how: How,
-    **search: Any,
 ) -> tuple[BestResponse, League]:
     """The result of `best_response`, and the games of the duel that it reports."""
     if isinstance(responders, str) or not len(responders):
         raise ValueError(f"responders={responders!r} is not allowed: it must be a list of at least one")
     check_whole("selection_deals", selection_deals, 2, _MOST)
-    players = [SearchResponder(agent, **search) if responder == SEARCH else responder for responder in responders]
+    if how.isolated:  # in play-outs too
+        agent, default = in_own_process(agent), search.default
+        search = replace(search, default=None if default is None else in_own_process(default))
+    players = [SearchResponder(agent, **vars(search)) if responder == SEARCH else responder for responder in responders]
     candidates: tuple[Duel, ...] = ()
     if len(players) > 1:
-        apart = (
-            rules,
-            selection_deals,
-            agent_seed(check_seed(seed), "selection"),
-            "one",
-            None,
-            replace(how, out=None, resume=False),
-        )
-        duels = [duel_of(play_duel(player, agent, *apart)) for player in players]
+        choice = replace(plan, deals=selection_deals, seed=agent_seed(plan.seed, "selection"), precision=None)
+        apart = replace(how, out=None, resume=False)
+        duels = [duel_of(compare([player, agent], choice, apart)) for player in players]
         order = sorted(range(len(players)), key=lambda number: -duels[number].share)
         candidates = tuple(duels[number] for number in order)
         players = [players[number] for number in order]
-    league = play_duel(players[0], agent, rules, deals, seed, "one", precision, how)
+    league = compare([players[0], agent], plan, how)
     return BestResponse(duel_of(league), candidates), league

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from rs_env.agent import Agent
-from rs_env.arena.league import How, League, compare, how_of
+from rs_env.arena.league import League, compare
+from rs_env.arena.settings import How, Plan, records_of
 from rs_env.arena.statistics import by_deal, few_deals, ratios, share_bounds
-from rs_env.rules import Rules
+from rs_env.rules import Rules, as_rules
 
 DUEL_TABLES = ("one", "rest", "half")
 
@@ -89,23 +90,16 @@ def duel(
     precision, how: as in `rs_env.arena.league`.
     Raises ValueError for fewer than two deals, since no interval comes from one, and for other wrong arguments.
     """
-    return duel_of(play_duel(agent, opponent, rules, deals, seed, table, precision, how_of("duel", how)))
+    (told,) = records_of("duel", how, How)
+    plan = Plan(rules=as_rules(rules), seed=seed, table=duel_table(table), deals=deals, precision=precision)
+    return duel_of(compare([agent, opponent], plan, told))
 
 
-def play_duel(
-    agent: Agent | str,
-    opponent: Agent | str,
-    rules: Rules | str,
-    deals: int,
-    seed: int,
-    table: str,
-    precision: float | None,
-    how: How,
-) -> League:
-    """The games of a duel, as a league of two."""
+def duel_table(table: str) -> str:
+    """The kind of table. Raises ValueError unless two agents meet at it."""
     if table not in DUEL_TABLES:
         raise ValueError(f"table={table!r} is not allowed: table must be one of {', '.join(map(repr, DUEL_TABLES))}")
-    return compare(table, [agent, opponent], rules, deals, seed, 0, precision, how)
+    return table
 
 
 def duel_of(league: League) -> Duel:

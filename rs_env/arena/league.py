@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,13 @@ from rs_env.agent import Agent, cheats
 from rs_env.arena.games import UNITS
 from rs_env.arena.players import fair_baselines
 from rs_env.arena.ratings import Ratings, rate
+from rs_env.arena.settings import How, Plan, Settings, records_of
 from rs_env.arena.statistics import Difference, by_deal, differences, ratios, share_bounds, widths
-from rs_env.arena.storage import Folder, Played, Settings, nothing_played, open_folder, read_folder
-from rs_env.arena.workers import Crew, Workplace
-from rs_env.checks import check_seed, check_whole
+from rs_env.arena.storage import Folder, Played, nothing_played, open_folder, read_folder
+from rs_env.arena.workers import Workplace
 from rs_env.rules import Rules, as_rules
 
 CHECK_EVERY = 100  # deals; whether the intervals are narrow enough is looked at only then, whatever the chunks
-_MOST = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -151,47 +150,6 @@ class League:
         return share.reshape(k, k), low.reshape(k, k), high.reshape(k, k)
 
 
-@dataclass(frozen=True, kw_only=True)
-class How:
-    """How a comparison is played, which changes no result.
-
-    processes: of this machine to play in; others than this one are spawned, so a script must start under
-    ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024. Agents that draw from the seed they are
-    given and the view alone, as the baselines do, play the same games whatever these two are.
-    fair: refuse agents that see all hands. out: folder to write to while games are played, see `rs_env.arena.storage`.
-    resume: go on with the run that is there. progress: show a bar; needs rich.
-    Raises ValueError, naming the argument, for what is not allowed.
-    """
-
-    processes: int = 1
-    games_at_once: int | None = None
-    fair: bool = True
-    out: str | Path | None = None
-    resume: bool = False
-    progress: bool = False
-
-    def __post_init__(self) -> None:
-        check_whole("processes", self.processes, 1, 1024)
-        if self.games_at_once is not None:
-            check_whole("games_at_once", self.games_at_once, 1, _MOST)
-        if self.resume and self.out is None:
-            raise ValueError("resume=True is not allowed without `out`, the folder of the run to go on with")
-
-
-def how_of(caller: str, how: dict[str, Any]) -> How:
-    """The `How` of further keywords of a call. Raises TypeError for unknown ones, in Python's words, and ValueError for
-    wrong values.
-    """
-    allowed = [field.name for field in fields(How)]
-    for name in how:
-        if name not in allowed:
-            raise TypeError(
-                f"{caller}() got an unexpected keyword argument {name!r}; further ones are {', '.join(allowed)}, and options of the"
-                " rules go into rules=Rules(...)"
-            )
-    return How(**how)
-
-
 def league(
     agents: Sequence[Agent | str] | None = None,
     rules: Rules | str = "rolling_stone",
@@ -208,33 +166,23 @@ def league(
     agents: names or objects, at least two; None: all baselines that do not cheat. deals: matches, with a target.
     matrix_deals: deals on which each agent also plays on one seat against n - 1 of each agent.
     precision: stop, after a multiple of 100 deals, when the shares' 95 % intervals are at most this wide to either
-    side. how: arguments of `How`: processes, games_at_once, fair, out, resume, progress. Raises ValueError, naming the
-    argument, for what is not allowed.
+    side. how: arguments of `How`: processes, games_at_once, isolated, fair, out, resume, progress. Raises ValueError,
+    naming the argument, for what is not allowed.
     """
-    names = fair_baselines() if agents is None else agents
-    if isinstance(names, str) or len(names) < 2:
-        raise ValueError(f"agents={names!r} is not allowed: it must be a list of at least two")
-    return compare("mixed", names, rules, deals, seed, matrix_deals, precision, how_of("league", how))
+    (told,) = records_of("league", how, How)
+    plan = Plan(
+        rules=as_rules(rules), seed=seed, table="mixed", deals=deals, matrix_deals=matrix_deals, precision=precision
+    )
+    return compare(fair_baselines() if agents is None else agents, plan, told)
 
 
-def compare(
-    table: str,
-    agents: Sequence[Agent | str],
-    rules: Rules | str,
-    deals: int,
-    seed: int,
-    matrix_deals: int,
-    precision: float | None,
-    how: How,
-) -> League:
+def compare(agents: Sequence[Agent | str], plan: Plan, how: How) -> League:
     """The comparison of `league` at any kind of table."""
-    deals, matrix_deals = check_whole("deals", deals, 2, _MOST), check_whole("matrix_deals", matrix_deals, 0, _MOST)
-    if precision is not None and (not isinstance(precision, int | float) or not 0 < precision < 1):
-        raise ValueError(f"precision={precision!r} is not allowed: precision must be a number between 0 and 1, or None")
-    crew = Crew(agents, as_rules(rules), check_seed(seed), how.fair, how.out is not None)
-    open_eyed = tuple(map(cheats, crew.agents))
-    settings = Settings(tuple(crew.names), open_eyed, crew.rules, crew.seed, table, deals, matrix_deals, precision)
-    workplace = Workplace(crew, agents, how.processes, how.games_at_once)
+    if isinstance(agents, str) or len(agents) < 2:
+        raise ValueError(f"agents={agents!r} is not allowed: it must be a list of at least two")
+    workplace = Workplace(agents, plan.rules, plan.seed, how)
+    players = workplace.crew.agents
+    settings = Settings(**vars(plan), agents=tuple(a.name for a in players), cheats=tuple(map(cheats, players)))
     with open_folder(how.out, settings, how.resume) as folder, workplace, _bar(how.progress) as show:
         played = nothing_played(settings) if folder is None else folder.past
         for part in settings.parts:

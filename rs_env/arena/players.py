@@ -6,8 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from rs_env.agent import Agent, cheats
+from rs_env.agent import Agent, cheats, is_own
 from rs_env.baselines import AGENTS, as_agent, make_agent
+from rs_env.isolation import Isolated
+from rs_env.solve.responder import SearchResponder
 
 
 def check_fair(agents: Sequence[Any], fair: bool) -> None:
@@ -15,17 +17,34 @@ def check_fair(agents: Sequence[Any], fair: bool) -> None:
     for agent in agents:
         if fair and cheats(agent):
             raise ValueError(
-                f"agent {agent.name!r} is not allowed: it sees all hands, which only an unfair comparison (fair=False) permits"
+                f"agent {agent.name!r} is not allowed: it sees all hands,"
+                " which only an unfair comparison (fair=False) permits"
             )
 
 
-def build_agents(agents: Sequence[Agent | str], fair: bool) -> list[Any]:
-    """The agents, those given by name made anew. Raises ValueError for unknown names, for what is no agent, and see
-    `check_fair`.
+def build_agents(agents: Sequence[Agent | str], fair: bool, isolated: bool = False) -> list[Any]:
+    """The agents, those given by name made anew; isolated: see `in_own_process`. Raises ValueError for unknown names,
+    for what is no agent, and see `check_fair`.
     """
     built: list[Any] = [make_agent(agent) if isinstance(agent, str) else agent for agent in agents]
     check_fair(built, fair)
-    return [agent if cheats(agent) else as_agent(agent) for agent in built]
+    checked = [agent if cheats(agent) else as_agent(agent) for agent in built]
+    return [in_own_process(agent) for agent in checked] if isolated else checked
+
+
+def in_own_process(agent: Agent | str) -> Agent:
+    """The agent, made to play in a process of its own unless it asks nothing but code of this package, or cheats.
+
+    Raises ValueError for what is no agent, and for one that cannot be sent to a process.
+    """
+    made = make_agent(agent) if isinstance(agent, str) else agent
+    return made if cheats(made) or _is_harmless(made) else Isolated(as_agent(made))
+
+
+def _is_harmless(agent: Agent) -> bool:
+    if isinstance(agent, SearchResponder):
+        return all(map(_is_harmless, agent.asked))
+    return is_own(agent) or type(agent) is Isolated
 
 
 def fair_baselines() -> list[str]:

@@ -24,43 +24,15 @@ from typing import Any
 import numpy as np
 
 from rs_env.arena.games import game_of_line
-from rs_env.arena.tables import games_per_deal, seatings
-from rs_env.checks import check_seed, check_whole
-from rs_env.files import only_process_in, write_whole
+from rs_env.arena.settings import Settings
+from rs_env.arena.tables import seatings
+from rs_env.files import naming, only_process_in, write_whole
 from rs_env.rules import Rules
 from rs_env.version import __version__
 
 FORMAT = "rs_env.arena/2"
 RUN, GAMES = "run.json", "games.jsonl"
 _SAME = ("agents", "rules", "seed", "table")  # what a run must have in common with the one that it continues
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is compared. agents: names. cheats: whether each sees all hands. table: kind of table, see
-    `rs_env.arena.tables`.
-
-    deals: of the main table; matrix_deals: of each agent against each field. precision: stop earlier where all
-    intervals of the main table are at most this wide to either side.
-    """
-
-    agents: tuple[str, ...]
-    cheats: tuple[bool, ...]
-    rules: Rules
-    seed: int
-    table: str
-    deals: int
-    matrix_deals: int = 0
-    precision: float | None = None
-
-    @property
-    def parts(self) -> dict[str, int]:
-        """Deals of each kind of table."""
-        return {self.table: self.deals, "matrix": self.matrix_deals}
-
-    def games_per_deal(self, table: str) -> int:
-        """Games of each deal at this kind of table."""
-        return games_per_deal(table, len(self.agents), self.rules.num_players)
 
 
 @dataclass(frozen=True)
@@ -103,7 +75,8 @@ class Folder:
 
     def add(self, lines: list[str]) -> None:
         """Write games to the end of the file, so that they survive a power cut."""
-        with (self.path / GAMES).open("a", encoding="utf-8") as file:
+        path = self.path / GAMES
+        with naming(path), path.open("a", encoding="utf-8") as file:
             file.write("".join(lines))
             file.flush()
             os.fsync(file.fileno())
@@ -137,7 +110,8 @@ def open_folder(path: str | Path | None, settings: Settings, resume: bool) -> It
         found = [name for name in (RUN, GAMES) if (folder / name).exists()]
         if found and not resume:
             raise ValueError(
-                f"out={str(path)!r} is not allowed: it holds a run ({', '.join(found)}); give another folder, or resume it"
+                f"out={str(path)!r} is not allowed: it holds a run ({', '.join(found)});"
+                " give another folder, or resume it"
             )
         yield Folder(folder, _past(folder, settings) if found else nothing_played(settings))
 
@@ -151,7 +125,8 @@ def _past(folder: Path, settings: Settings) -> Played:
     for name in _SAME:
         if getattr(before, name) != getattr(settings, name):
             raise ValueError(
-                f"{name}={getattr(settings, name)!r} is not allowed: the run in {folder} has {name}={getattr(before, name)!r}"
+                f"{name}={getattr(settings, name)!r} is not allowed: the run in {folder} has"
+                f" {name}={getattr(before, name)!r}"
             )
     times = _times_of(run, settings, folder)
     games, end = read_games(folder / GAMES, settings)
@@ -179,21 +154,9 @@ def _read_run(folder: Path) -> dict[str, Any]:
 def _settings_of(run: dict[str, Any], folder: Path) -> Settings:
     try:
         values = {field.name: run[field.name] for field in fields(Settings)}
-        rules, agents, cheats = Rules.from_dict(values["rules"]), tuple(values["agents"]), tuple(values["cheats"])
-        if len(agents) < 2 or len(cheats) != len(agents) or not all(isinstance(name, str) for name in agents):
-            raise ValueError(f"agents={agents!r}, cheats={cheats!r}")
-        numbers = {"seed": check_seed(values["seed"] if values["seed"] is not None else -1)}
-        numbers |= {
-            name: check_whole(name, values[name], least, (1 << 31) - 1)
-            for name, least in (("deals", 2), ("matrix_deals", 0))
-        }
-        precision = values["precision"]
-        if precision is not None and not (isinstance(precision, float | int) and 0 < precision < 1):
-            raise ValueError(f"precision={precision!r}")
-        settings = Settings(**{**values, **numbers, "agents": agents, "cheats": cheats, "rules": rules})
-        for table in settings.parts:
-            settings.games_per_deal(table)
-        return settings
+        if values["seed"] is None:  # which would stand for any
+            raise ValueError("seed=None")
+        return Settings(**{**values, "rules": Rules.from_dict(values["rules"])})
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / RUN} is not as it was written ({error!r})") from None
 
@@ -254,7 +217,8 @@ def read_games(path: Path, settings: Settings) -> tuple[dict[str, np.ndarray], i
             if table != open_table or game["deal"] != deal or (game["seating"] != expected[len(open_deal)]).any():
                 seating = expected[len(open_deal)].tolist()
                 raise ValueError(
-                    f"it is out of place: here must be deal {deal} of the table {open_table!r} with the seating {seating}"
+                    f"it is out of place: here must be deal {deal} of the table {open_table!r}"
+                    f" with the seating {seating}"
                 )
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}") from None

@@ -70,6 +70,11 @@ class SearchResponder:
         self._rules_array, self._beliefs = np.zeros(1, RULES), new_belief()
         self.reset(0)
 
+    @property
+    def asked(self) -> tuple[Agent, Agent]:
+        """Its copies of the frozen agent and of the default player."""
+        return self._frozen, self._default
+
     def reset(self, seed: int | None) -> None:
         """Draw from this seed from now on; the copies in play-outs draw from seeds made of it, which no other player
         has.

@@ -13,7 +13,8 @@ from rs_env.arena.report.tables import Table, facts, labels_of, percent, tables
 _BINS = 60
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1d2433; --soft: #667085; --line: #d9dee7; --page: #fff; --good: #2463b0; --bad: #c2571a; }
+:root { color-scheme: light dark;
+  --ink: #1d2433; --soft: #667085; --line: #d9dee7; --page: #fff; --good: #2463b0; --bad: #c2571a; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e4e7ec; --soft: #98a2b3; --line: #344054; --page: #14181f; --good: #74a9ea; --bad: #f0935a; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
@@ -23,10 +24,13 @@ p, figcaption { color: var(--soft); max-width: 50rem; } figure { margin: 0; } .w
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .5rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; } thead th { color: var(--soft); vertical-align: bottom; } .word { text-align: left; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; } dt { color: var(--soft); } dd { margin: 0; }
-svg { width: 100%; max-width: 48rem; height: auto; } svg text { fill: var(--ink); font-size: 12px; } svg .soft { fill: var(--soft); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; }
+dt { color: var(--soft); } dd { margin: 0; }
+svg { width: 100%; max-width: 48rem; height: auto; }
+svg text { fill: var(--ink); font-size: 12px; } svg .soft { fill: var(--soft); }
 svg line { stroke: var(--line); } svg .interval { stroke: var(--good); stroke-width: 3; stroke-linecap: round; }
-svg .parity { stroke: var(--bad); stroke-dasharray: 4 4; } svg .good { fill: var(--good); } svg .bad { fill: var(--bad); }
+svg .parity { stroke: var(--bad); stroke-dasharray: 4 4; }
+svg .good { fill: var(--good); } svg .bad { fill: var(--bad); }
 """
 
 
@@ -157,4 +161,5 @@ def _line(x1: object, y1: object, x2: object, y2: object, kind: str = "") -> str
 def _bar(x: float, y: float, width: float, height: float, kind: str, tip: str) -> str:
     if height <= 0:
         return ""
-    return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"><title>{escape(tip)}</title></rect>'
+    place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect class="{kind}" {place}><title>{escape(tip)}</title></rect>'

@@ -87,7 +87,10 @@ def differences_table(league: League) -> Table:
         for i in range(k)
     ]
     rows = [[labels[player], *row] for player, row in zip(order, cells, strict=True)]
-    note = f"On the same deals, in percentage points. *: significant by paired t tests with Holm's correction, {LEVEL:.0%} for all together."
+    note = (
+        "On the same deals, in percentage points. *: significant by paired t tests with Holm's correction,"
+        f" {LEVEL:.0%} for all together."
+    )
     return Table(
         "Difference in share, row minus column",
         ["", *(labels[player] for player in order)],
@@ -108,7 +111,10 @@ def matrix_table(league: League) -> Table | None:
     rows = [[labels[player], *row] for player, row in zip(order, cells, strict=True)]
     deals = len(np.unique(league.played.games["matrix"]["deal"]))
     title = f"Matrix: the row on one seat against {n - 1} of the column"
-    note = f"Share of the row in percent with its 95 % interval, {deals} deals; equal players have {100 / n:.1f}{few_deals(deals)}."
+    note = (
+        f"Share of the row in percent with its 95 % interval, {deals} deals;"
+        f" equal players have {100 / n:.1f}{few_deals(deals)}."
+    )
     return Table(title, ["", *(labels[player] for player in order)], rows, note, heat=_heat(share - 1 / n))
 
 
