@@ -6,6 +6,7 @@ Every import counts: at the top, in a function, and for type checkers alone.
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -74,8 +75,18 @@ def floor_of(module: str) -> int:
 
 
 def test_no_module_imports_from_a_floor_above() -> None:
-    wrong = [f"{a} imports {b}" for a, found in GRAPH.items() for b in found if floor_of(b) > floor_of(a)]
-    assert not wrong
+    floors = {module: floor_of(module) for module in MODULES}
+    assert not [f"{a} imports {b}" for a, found in GRAPH.items() for b in found if floors[b] > floors[a]]
+
+
+def test_the_page_has_the_same_floors() -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", page.partition("## Floors")[2], re.MULTILINE)
+    files = [{str(MODULES[name].relative_to(ROOT)) for name in names} for names in reversed(FLOORS)]
+    shown = [set(re.findall(r"`([^`]+)`", row)) for row in rows]
+    merged = [files[0] | files[1], *files[2:]]  # train.py and agents are in one row
+    init = "/__init__.py"
+    assert shown == [{file if file == f"rs_env{init}" else file.replace(init, "/") for file in row} for row in merged]
 
 
 def test_modules_import_in_no_circle() -> None:
