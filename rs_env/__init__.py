@@ -23,6 +23,8 @@ if (
 import gymnasium
 import pettingzoo
 
+from rs_env.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from rs_env.actions import ActionTypeError, IllegalActionError
     from rs_env.baselines import make_agent
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from rs_env.game import Game
     from rs_env.record import read_records, replay, write_records
     from rs_env.rules import Rules
-
-__version__ = "0.1.0"
 
 # Loaded at first use (PEP 562), so that importing rs_env does not pay for the compiler.
 _HOME = {

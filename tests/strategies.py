@@ -28,6 +28,7 @@ _TARGETS: dict[str, tuple[float, ...]] = {
     "face": (10, 30, 50, 120),
     "parlett": (5, 40, 100, 200),
 }
+_OTHER_TARGETS = (10, 30, 50, 120)
 
 
 def random_rules(rng: random.Random) -> Rules:
@@ -46,7 +47,7 @@ def random_rules(rng: random.Random) -> Rules:
         trump_play=trump_play,
         silent_catch=None if trump != "none" and trump_play == "anytime" else _random_silent_catch(rng),
         scoring=scoring,
-        target=rng.choice(_TARGETS[scoring]) if is_match else None,
+        target=rng.choice(_TARGETS.get(scoring, _OTHER_TARGETS)) if is_match else None,
         max_actions=_random_max_actions(rng, is_match),
         max_deals=rng.randint(1, 6) if is_match else 100,
     )

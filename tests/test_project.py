@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pkgutil
 import re
 import subprocess
 import sys
@@ -17,11 +18,37 @@ import rs_env
 from rs_env.rules import OPTIONS, PRESETS
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
+]
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
 
 
 def python_blocks(page: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(r"```python\n(.*?)```", text_of(page), re.DOTALL)
+
+
+def quoted(page: str) -> list[str]:
+    """What stands in backticks in the running text and the tables of a page."""
+    return re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL))
+
+
+def commands(page: str) -> list[str]:
+    """The commands that a page names: lines of its blocks, and what is quoted."""
+    blocks = re.findall(r"```\n(.*?)```", text_of(page), re.DOTALL)
+    indented = re.findall(r"^    (\S.*)$", text_of(page), re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [line for line in (*lines, *indented, *quoted(page)) if re.match(r"(python|make) ", line)]
+
+
+def anchors(page: str) -> set[str]:
+    """Of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_import_loads_neither_torch_nor_the_compiler() -> None:
@@ -54,7 +81,56 @@ def test_readme_has_a_quickstart() -> None:
     assert any("rs_env.env(" in block for block in python_blocks("README.md"))
 
 
-@pytest.mark.parametrize("page", ["CHANGELOG.md", *PAGES])
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_and_headings(page: str) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
+        path, _, anchor = target.partition("#")
+        if "://" not in target:
+            there = (ROOT / page).parent / path if path else ROOT / page
+            assert there.exists(), target
+            assert not anchor or anchor in anchors(str(there.relative_to(ROOT))), target
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_in_the_pages_exist(page: str) -> None:
+    folders = "rs_env|agents|tests|docs|configs|benchmarks|examples"
+    for path in quoted(page):
+        if re.fullmatch(rf"({folders})/([\w./-]*/|[\w./-]*\.\w+)?", path) and "NAME" not in path:
+            assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_dotted_names_in_the_pages_exist(page: str) -> None:
+    for name in quoted(page):
+        if not re.fullmatch(r"(rs_env|agents)(\.\w+)+", name):
+            continue
+        for extra, module in (("agents.", "torch"), ("rs_env.openspiel", "pyspiel")):
+            if name.startswith(extra):
+                pytest.importorskip(module)
+        pkgutil.resolve_name(name)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_in_the_pages_exist(page: str) -> None:
+    targets = re.findall(r"^(\w+):", text_of("Makefile"), re.MULTILINE)
+    for command in commands(page):
+        program, *words = command.split()
+        if program == "make" and words[0] != "-C":
+            assert words[0] in targets, command
+        elif words[:1] == ["-m"]:
+            assert importlib.util.find_spec(words[1]) or words[1] in ("nox", "venv", "pip"), command
+        elif program == "python" and words[0].endswith(".py"):
+            assert (ROOT / words[0]).exists(), command
+
+
+def test_pages_are_read_as_they_are_meant() -> None:
+    assert "rs_env/rules.py" in quoted("README.md") and "forced-turns-are-turns" in anchors("docs/design.md")
+    assert {"make train", "python docs/build.py"} <= {
+        " ".join(command.split()[:2]) for page in ("README.md", "CONTRIBUTING.md") for command in commands(page)
+    }
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_no_gap_is_left_in_the_pages(page: str) -> None:
     assert not re.search(r"^[A-Z_]{6,}$|TODO|TBD", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
 

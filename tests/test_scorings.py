@@ -14,7 +14,7 @@ from rs_env.scorings import SCORINGS, Basis, Scoring, ScoringName, table
 
 PIPS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 1)
 NEW = {
-    "pips": Scoring("pips of the cards in hand, penalty", Basis.OWN_HAND, low_is_good=True, card_values=PIPS),
+    "burden": Scoring("pips of the cards in hand, penalty", Basis.OWN_HAND, low_is_good=True, card_values=PIPS),
     "hoard": Scoring("pips of the cards in hand, a gain", Basis.OWN_HAND, card_values=PIPS),
     "aces": Scoring("the winner gets 3 for each ace in the hands", Basis.ALL_HANDS, card_values=(*[1] * 12, 3)),
 }
@@ -47,12 +47,12 @@ def test_scores_follow_from_the_row(name: str, seed: int) -> None:
         winner = game.out[0] if game.out else None
         values = [sum(values) if seat == winner else 0 for seat in range(4)]
     assert game.scores() == values
-    assert game.rewards() == [-value if name == "pips" else value for value in values]
+    assert game.rewards() == [-value if name == "burden" else value for value in values]
     assert replay(game.record()).scores() == game.scores()
 
 
 def test_direction_decides_matches_and_places() -> None:
-    for name, best in (("pips", min), ("hoard", max)):
+    for name, best in (("burden", min), ("hoard", max)):
         rules = Rules(scoring=name, target=200, max_actions=40)
         game = played_out(rules, 3)
         totals = game.scores()
@@ -66,8 +66,8 @@ def test_direction_decides_matches_and_places() -> None:
 def test_search_wants_what_the_row_pays() -> None:
     """One action is left: a player with a jack, a king and an ace gets rid of what counts most, or least."""
     rules = {name: Rules(num_players=2, suits=2, ranks=4, hand_size=3, max_actions=1, scoring=name) for name in NEW}
-    assert cards_text(rules["pips"].deck) == "Qc Kc Ac Qd Kd Ad"
-    for name, card in (("pips", {"Qc", "Kc"}), ("hoard", {"Ad"})):
+    assert cards_text(rules["burden"].deck) == "Qc Kc Ac Qd Kd Ad"
+    for name, card in (("burden", {"Qc", "Kc"}), ("hoard", {"Ad"})):
         game = Game(rules[name], dealer=1, deck="Qc Qd Kc Kd Ad Ac")
         for agent in ("pimc:worlds=8", "ismcts:iterations=60"):
             action = int(make_agent(agent).act(np.array([game.view(0)]))[0])
@@ -75,7 +75,7 @@ def test_search_wants_what_the_row_pays() -> None:
 
 
 def test_documentation_has_the_row() -> None:
-    assert "| `pips` | pips of the cards in hand, penalty | low |" in table()
+    assert "| `burden` | pips of the cards in hand, penalty | low |" in table()
     assert "| `hoard` | pips of the cards in hand, a gain | high |" in table()
 
 

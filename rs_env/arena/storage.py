@@ -28,6 +28,7 @@ from rs_env.arena.settings import Settings
 from rs_env.arena.tables import seatings
 from rs_env.files import naming, only_process_in, write_whole
 from rs_env.rules import Rules
+from rs_env.version import __version__
 
 FORMAT = "rs_env.arena/2"
 RUN, GAMES = "run.json", "games.jsonl"
@@ -54,12 +55,10 @@ def versions() -> dict[str, str]:
 
     import numba
 
-    import rs_env
-
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
         "date": date,
-        "rs_env": rs_env.__version__,
+        "rs_env": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": numba.__version__,

@@ -4,10 +4,14 @@ A player is a vector of weights, one for each tip. It plays the legal action wit
 drawn at random; with all weights zero it plays at random. `LADDER` names the players, `TIPS` the tips.
 
 The functions here are compiled and work on any record with the public fields, a view or a state of a search; the
-caller passes in what is not public: the hand, the legal actions, and the chances that others are void (`chances_of`).
+caller passes in what is not public: the hand, the legal actions, and the chances that others are void
+(`chances_of`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +41,117 @@ from rs_env.engine.types import (
 )
 from rs_env.engine.view import view_key
 
-TIPS = ("void", "long", "low", "cheap", "high", "single", "block", "duck", "last", "dump", "ruff", "silent")
-VOID, LONG, LOW, CHEAP, HIGH, SINGLE, BLOCK, DUCK, LAST, DUMP, RUFF, SILENT = range(len(TIPS))
+TIE_BREAK = 1e-6
+_BREAKS, _BLOCKS, _LATER = 0, NUM_SUITS, 2 * NUM_SUITS  # places in the array of chances
+NUM_CHANCES = 2 * NUM_SUITS + 1
+
+
+class Choice(NamedTuple):
+    """A card that might be played, and what a tip may look at to judge it."""
+
+    rules: CompiledRules
+    public: Public
+    seat: Seat
+    """Who is to play."""
+    hand: CardSet
+    """The cards of that seat."""
+    card: Card
+    suit: Suit
+    rank: Rank
+    broken: Real
+    """For a lead: the chance that somebody cannot follow."""
+    blocked: Real
+    """For a lead: the chance that somebody with one card left cannot follow."""
+    later: Real
+    """For a follow: the chance that somebody yet to play to the trick cannot follow."""
+
+
+# Tips for a lead. A led card that another player must pick up has cost its leader nothing but the lead, and no card of
+# a completed trick comes back either: a lead is always safe for its leader.
+
+
+def _void(c: Choice) -> Real:
+    """Lead a suit that somebody lacks: the trick goes to another hand, which can win no more with so many cards."""
+    return c.broken
+
+
+def _long(c: Choice) -> Real:
+    """Lead from a long suit: a player who keeps a card of every suit can follow any lead."""
+    return popcount(c.hand & suit_set(c.suit))
+
+
+def _low(c: Choice) -> Real:
+    """Lead low: high cards are kept to win tricks, which is what gives the lead."""
+    return -c.rank
+
+
+def _cheap(c: Choice) -> Real:
+    """The likelier the trick is broken the lower the lead: a high card would be wasted on it."""
+    return -c.rank * c.broken
+
+
+def _high(c: Choice) -> Real:
+    """Lead high: if everybody follows, the highest card leads again, and the leader need not pick up."""
+    return c.rank
+
+
+def _single(c: Choice) -> Real:
+    """Keep the last card of a suit: without it the suit cannot be followed."""
+    return -1.0 if without_lowest(c.hand & suit_set(c.suit)) == EMPTY else 0.0
+
+
+def _block(c: Choice) -> Real:
+    """Lead a suit that a player with one card left lacks, who could otherwise leave with that card."""
+    return c.blocked
+
+
+# Tips for following suit.
+
+
+def _duck(c: Choice) -> Real:
+    """Follow low, for the same reason as leading low."""
+    return -c.rank
+
+
+def _last(c: Choice) -> Real:
+    """Last to play, win the trick if you can, and with it the lead."""
+    is_last, suit = c.public.pending == 1 << c.seat, suit_set(c.public.led)
+    return 1.0 if is_last and c.card > highest(c.public.trick & suit) else 0.0
+
+
+def _dump(c: Choice) -> Real:
+    """Follow high if somebody later in the trick may be void and pick it all up."""
+    return c.rank * c.later
+
+
+# Tips for a player who cannot follow; the pickup counts 0.
+
+
+def _ruff(c: Choice) -> Real:
+    """Trump rather than pick up."""
+    return 1.0 if c.suit == c.public.trump else 0.0
+
+
+def _silent(c: Choice) -> Real:
+    """Play on silently rather than pick up, unless that is noticed more often than not."""
+    return 0.0 if c.suit == c.public.trump else 1.2 - 2.0 * c.rules.silent_catch
+
+
+# A new tip is a function and its row in one of these.
+_LEADS = {
+    "void": _void,
+    "long": _long,
+    "low": _low,
+    "cheap": _cheap,
+    "high": _high,
+    "single": _single,
+    "block": _block,
+}
+_FOLLOWS = {"duck": _duck, "last": _last, "dump": _dump}
+_VOIDS = {"ruff": _ruff, "silent": _silent}
+
+TIPS = (*_LEADS, *_FOLLOWS, *_VOIDS)
+"""The names of all tips; weights stand in this order."""
 
 # The ladder, from nothing to all that helps. Weights for leads are in units of one certain break of the trick. Those of
 # the last are rounded from a search (cross-entropy method) for the most wins against random players under both main
@@ -62,128 +175,38 @@ LADDER: dict[str, dict[str, float]] = {
     },
 }
 
-TIE_BREAK = 1e-6
-_BREAKS, _BLOCKS, _LATER = 0, NUM_SUITS, 2 * NUM_SUITS  # places in the array of chances
-NUM_CHANCES = 2 * NUM_SUITS + 1
-
 
 def weights_of(**tips: float) -> np.ndarray:
     """The weights as an array in the order of `TIPS`, float64; tips that are not named have none."""
     return np.array([tips.get(name, 0.0) for name in TIPS])
 
 
-# Tips for a lead. `broken`: chance that somebody cannot follow. A led card that another player must pick up has cost
-# its leader nothing but the lead, and no card of a completed trick comes back either: a lead is always safe for its
-# leader.
-
-
-@njit(inline="always")
-def tip_void(broken: Real) -> Real:
-    """Lead a suit that somebody lacks: the trick goes to another hand, which can win no more with so many cards."""
-    return broken
-
-
-@njit(inline="always")
-def tip_long(hand: CardSet, suit: Suit) -> Real:
-    """Lead from a long suit: a player who keeps a card of every suit can follow any lead."""
-    return np.float64(popcount(hand & suit_set(suit)))
-
-
-@njit(inline="always")
-def tip_low(rank: Rank) -> Real:
-    """Lead low: high cards are kept to win tricks, which is what gives the lead."""
-    return -np.float64(rank)
-
-
-@njit(inline="always")
-def tip_cheap(rank: Rank, broken: Real) -> Real:
-    """The likelier the trick is broken the lower the lead: a high card would be wasted on it."""
-    return -rank * broken
-
-
-@njit(inline="always")
-def tip_high(rank: Rank) -> Real:
-    """Lead high: if everybody follows, the highest card leads again, and the leader need not pick up."""
-    return np.float64(rank)
-
-
-@njit(inline="always")
-def tip_single(hand: CardSet, suit: Suit) -> Real:
-    """Keep the last card of a suit: without it the suit cannot be followed."""
-    return -1.0 if without_lowest(hand & suit_set(suit)) == EMPTY else 0.0
-
-
-@njit(inline="always")
-def tip_block(blocked: Real) -> Real:
-    """Lead a suit that a player with one card left lacks, who could otherwise leave with that card."""
-    return blocked
-
-
-# Tips for following suit.
-
-
-@njit(inline="always")
-def tip_duck(rank: Rank) -> Real:
-    """Follow low, for the same reason as leading low."""
-    return -np.float64(rank)
-
-
-@njit(inline="always")
-def tip_last(p: Public, seat: Seat, card: Card) -> Real:
-    """Last to play, win the trick if you can, and with it the lead."""
-    suit = suit_set(p.led)
-    return 1.0 if p.pending == 1 << seat and card > highest(p.trick & suit) else 0.0
-
-
-@njit(inline="always")
-def tip_dump(rank: Rank, later: Real) -> Real:
-    """Follow high if somebody later in the trick may be void and pick it all up."""
-    return rank * later
-
-
-# Tips for a player who cannot follow.
-
-
-@njit(inline="always")
-def tip_ruff() -> Real:
-    """Trump rather than pick up."""
-    return 1.0
-
-
-@njit(inline="always")
-def tip_silent(rules: CompiledRules) -> Real:
-    """Play on silently rather than pick up, unless that is noticed more often than not."""
-    return 1.2 - 2.0 * rules.silent_catch
-
-
 # The player
 
 
 @njit(inline="always")
-def _lead_score(w: Array, hand: CardSet, card: Card, suit: Suit, chances: Array) -> Real:
-    rank = card % NUM_RANKS
-    broken = chances[_BREAKS + suit]
-    return (
-        w[VOID] * tip_void(broken)
-        + w[LONG] * tip_long(hand, suit)
-        + w[LOW] * tip_low(rank)
-        + w[CHEAP] * tip_cheap(rank, broken)
-        + w[HIGH] * tip_high(rank)
-        + w[SINGLE] * tip_single(hand, suit)
-        + w[BLOCK] * tip_block(chances[_BLOCKS + suit])
-    )
+def _no_tips(w: Array, c: Choice) -> Real:
+    return 0.0
 
 
-@njit(inline="always")
-def _follow_score(w: Array, p: Public, seat: Seat, card: Card, chances: Array) -> Real:
-    rank = card % NUM_RANKS
-    return w[DUCK] * tip_duck(rank) + w[LAST] * tip_last(p, seat, card) + w[DUMP] * tip_dump(rank, chances[_LATER])
+def _weighed_sum(tips: Mapping[str, Callable[[Choice], Real]]) -> Any:
+    """The compiled function ``(w, choice)`` that adds these tips up, each times its weight."""
+    total = _no_tips
+    for name, tip in tips.items():
+        total = _with_tip(total, TIPS.index(name), njit(inline="always")(tip))
+    return total
 
 
-@njit(inline="always")
-def _void_score(w: Array, rules: CompiledRules, p: Public, card: Card, suit: Suit) -> Real:
-    worth = w[RUFF] * tip_ruff() if suit == p.trump else w[SILENT] * tip_silent(rules)
-    return worth + 0.01 * w[DUCK] * tip_duck(card % NUM_RANKS)
+def _with_tip(others: Any, place: int, tip: Any) -> Any:
+    @njit(inline="always")
+    def total(w: Array, c: Choice) -> Real:
+        return others(w, c) + w[place] * tip(c)
+
+    return total
+
+
+_lead_score, _follow_score, _void_score = _weighed_sum(_LEADS), _weighed_sum(_FOLLOWS), _weighed_sum(_VOIDS)
+_DUCK, DUMP = TIPS.index("duck"), TIPS.index("dump")
 
 
 @njit(inline="always")
@@ -193,14 +216,17 @@ def score_of(
     """The weighed sum of the tips for an action; the pickup has 0."""
     if card == PICKUP:
         return 0.0
-    suit = card // NUM_RANKS
+    suit, rank = card // NUM_RANKS, np.float64(card % NUM_RANKS)
+    c = Choice(
+        rules, p, seat, hand, card, suit, rank, chances[_BREAKS + suit], chances[_BLOCKS + suit], chances[_LATER]
+    )
     if p.led == NO_SUIT:
-        return _lead_score(w, hand, card, suit, chances)
+        return _lead_score(w, c)
     if suit == p.led:
-        return _follow_score(w, p, seat, card, chances)
+        return _follow_score(w, c)
     if hand & suit_set(p.led):  # a trump though the suit could be followed, for which there is no tip but to keep it
-        return _follow_score(w, p, seat, card, chances) - NUM_RANKS * w[DUCK]
-    return _void_score(w, rules, p, card, suit)
+        return _follow_score(w, c) - NUM_RANKS * w[_DUCK]
+    return _void_score(w, c) - 0.01 * w[_DUCK] * rank  # equals are played low
 
 
 @njit

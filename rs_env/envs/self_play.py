@@ -64,8 +64,8 @@ class SelfPlayVectorEnv:
     seed: game i deals the decks of game i of this seed; None: random. Nothing depends on B or the number of threads.
     num_threads: OpenMP threads that share the games out (so do not fork the process afterwards); None: one. It pays
         from about a thousand games on.
-    skip_forced: play turns with one legal action inside the engine (half of all turns), so that the batch shows
-        decisions only. The first turn of an episode is always shown, so that one step never ends two.
+    skip_forced: play turns with one legal action inside the engine, so that the batch shows decisions only. The
+        first turn of an episode is always shown, so that one step never ends two.
     packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.engine.packing.unpack` gives the
     plain form. observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with
     `packed`.
