@@ -19,8 +19,8 @@ class PolicyValueNet(nn.Module):
     together with a summary of all. One network plays every seat, since observations are egocentric.
 
     The same weights read each suit, because without trumps the rules do not know one suit from another: what is learnt
-    of one is learnt of all. A suit's part is its 13 ranks in each section of cards, its entry in ``excluded``,
-    ``led_suit``, ``trump`` and ``barred_suit``, and all that belongs to no suit. The summary is the mean over suits (M.
+    of one is learnt of all. A part of a suit is its 13 ranks in each section of cards, its entry in each section of
+    suits, and all that belongs to no suit. The summary is the mean over suits (M.
     Zaheer et al., "Deep Sets", NeurIPS 2017).
     """
 

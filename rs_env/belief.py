@@ -1,8 +1,9 @@
 """What a view tells about the hidden cards: the number of deals that agree with it, uniform samples, exact marginals.
 
 The unseen cards lie in the seats' unknown places (hand size less known cards), and a seat's unknown cards have nothing
-of its excluded suits. With no model of how people play, all such deals are equally likely (``docs/rules.md``, what
-everybody knows). `rs_env.engine.belief` tells the method. `count` is a whole number without error.
+of its excluded suits and at least one of each of its held suits. With no model of how people play, all such deals are
+equally likely (``docs/rules.md``, what everybody knows). `rs_env.engine.belief` tells the method. `count` is a whole
+number without error.
 """
 
 from __future__ import annotations

@@ -229,6 +229,11 @@ class Game:
         return [members(suits) for suits in self.states["excluded"][0, : self.num_players].tolist()]
 
     @property
+    def held(self) -> list[list[int]]:
+        """Each seat's suits of which it is sure to have a card that nobody has seen: a trump at any time showed it."""
+        return [members(suits) for suits in self.states["held"][0, : self.num_players].tolist()]
+
+    @property
     def trick(self) -> list[int]:
         """Cards on the table."""
         return members(self.states["trick"][0])

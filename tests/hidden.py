@@ -73,16 +73,19 @@ def unseen_places(game: Game, seat: int) -> list[tuple[int, int]]:
 def resampled(game: Game, seat: int, rng: random.Random) -> Game:
     """A copy of the game with other unseen cards in the other hands, another deck and other chance to come.
 
-    From the true deal by random exchanges between places that may hold each other's card, which keeps hand sizes and
-    excluded suits as they are.
+    From the true deal by random exchanges between places that may hold each other's card, which keeps hand sizes,
+    excluded suits and held suits as they are.
     """
     places = unseen_places(game, seat)
     owners, cards = [owner for owner, _ in places], [card for _, card in places]
-    barred = game.excluded
+    barred, held = game.excluded, [(other, suit) for other, suits in enumerate(game.held) for suit in suits]
     for i in 2 * list(range(len(cards))):
         j = rng.randrange(len(cards))
         if suit_of(cards[i]) not in barred[owners[j]] and suit_of(cards[j]) not in barred[owners[i]]:
             cards[i], cards[j] = cards[j], cards[i]
+            lie_there = {(owner, suit_of(card)) for owner, card in zip(owners, cards, strict=True)}
+            if any(pair not in lie_there for pair in held if pair[0] != seat):
+                cards[i], cards[j] = cards[j], cards[i]
     other = game.clone()
     hands = [set_of(hand) for hand in game.known]
     hands[seat] = set_of(game.hands[seat])

@@ -279,6 +279,12 @@ class ReferenceGame:
         """Each seat's suits in which it has once been seen void."""
         return excluded_suits(self.events, self.num_players, self.trump if self.rules.trump_play == "anytime" else None)
 
+    @property
+    def held(self) -> list[list[int]]:
+        """Each seat's suits of which one of the cards that nobody has seen must be, since a trump was played."""
+        anytime = self.rules.trump_play == "anytime" and self.trump is not None
+        return held_suits(self.events, self.num_players) if anytime else [[] for _ in range(self.num_players)]
+
 
 def known_cards(events: list[Event], num_players: int) -> list[list[int]]:
     """Of each seat the cards that came to the hand, or were shown in it, in public and have not been played since."""
@@ -294,15 +300,50 @@ def known_cards(events: list[Event], num_players: int) -> list[list[int]]:
 def excluded_suits(events: list[Event], num_players: int, anytime_trump: int | None) -> list[list[int]]:
     """Of each seat the suits led when it did not follow. A trump that may be played at any time shows no void."""
     excluded: list[set[int]] = [set() for _ in range(num_players)]
+    for led, (kind, seat, cards) in zip(led_suits(events), events, strict=True):
+        if led is not None and (
+            kind == "picked_up" or (kind in ("played", "noticed") and suit_of(cards[0]) not in (led, anytime_trump))
+        ):
+            excluded[seat].add(led)
+    return [sorted(suits) for suits in excluded]
+
+
+def held_suits(events: list[Event], num_players: int) -> list[list[int]]:
+    """Of each seat the suits that it could have followed when it played another, which only a trump may be, with a card
+    not known then that has not been played since."""
+    held: list[set[int]] = [set() for _ in range(num_players)]
+    for time, (led, (kind, seat, cards)) in enumerate(zip(led_suits(events), events, strict=True)):
+        if kind != "played" or led is None or suit_of(cards[0]) == led:
+            continue
+        could_follow = [card for card in known_at(events, time, seat) if suit_of(card) == led]
+        if not could_follow and not any(plays_unknown(events, later, seat, led) for later in range(time, len(events))):
+            held[seat].add(led)
+    return [sorted(suits) for suits in held]
+
+
+def led_suits(events: list[Event]) -> list[int | None]:
+    """The suit led when each event happens, None where there is none yet."""
+    suits: list[int | None] = []
     led: int | None = None
-    for kind, seat, cards in events:
+    for kind, _, cards in events:
+        suits.append(led)
         if kind == "trick_over":
             led = None
         elif led is None and kind == "played":
             led = suit_of(cards[0])
-        elif kind == "picked_up" or (kind in ("played", "noticed") and suit_of(cards[0]) not in (led, anytime_trump)):
-            excluded[seat].add(led)  # type: ignore[arg-type]
-    return [sorted(suits) for suits in excluded]
+    return suits
+
+
+def known_at(events: list[Event], time: int, seat: int) -> list[int]:
+    """The seat's known cards before event number `time`."""
+    return known_cards([event for event in events[:time] if event.seat == seat], seat + 1)[seat]
+
+
+def plays_unknown(events: list[Event], time: int, seat: int, suit: int) -> bool:
+    """Whether in event number `time` the seat plays a card of the suit that was not known."""
+    kind, player, cards = events[time]
+    is_played = (kind, player) == ("played", seat) and suit_of(cards[0]) == suit
+    return is_played and cards[0] not in known_at(events, time, seat)
 
 
 def deal_scores(game: ReferenceGame) -> list[Fraction]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -22,8 +24,10 @@ from rs_env.engine.view import VIEW
 from rs_env.rules import BROKEN_EXIT, GOING_OUT, LEAD_AFTER_PICKUP, SUIT_NAMES, TRUMP_PLAY
 
 CASES = [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules()]
-# All 52 cards, where the tables of the belief are fullest.
+# All 52 cards, where the tables of the belief are fullest, and trumps that show held suits.
 FULL_DECKS = [Rules.preset("schweller", num_players=n, ranks=13) for n in range(2, 9)]
+TRUMPED_DECKS = [replace(rules, trump="last_dealt", trump_play="anytime") for rules in FULL_DECKS]
+EVERY_CASE = [*CASES, *FULL_DECKS, *TRUMPED_DECKS]
 MOST_DEALS = 4000  # more than that are not enumerated
 
 
@@ -44,22 +48,26 @@ class Hidden(NamedTuple):
     cards: list[int]
     room: list[int]  # unknown cards of each seat
     excluded: list[list[int]]
+    held: list[list[int]]  # by the other seats
 
 
 def hidden(game: Game, seat: int) -> Hidden:
     hands, known = game.hands, game.known
     seen = {*game.dead, *game.trick, *hands[seat], *(card for cards in known for card in cards)}
     room = [0 if other == seat else len(hands[other]) - len(known[other]) for other in range(game.num_players)]
-    return Hidden([card for card in game.rules.deck if card not in seen], room, game.excluded)
+    held = [[] if other == seat else suits for other, suits in enumerate(game.held)]
+    return Hidden([card for card in game.rules.deck if card not in seen], room, game.excluded, held)
 
 
 def enumerate_deals(what: Hidden) -> list[tuple[int, ...]]:
-    """Every way to put the cards, one after the other, into places that are free and may hold them."""
+    """Every way to put the cards, one after the other, into places that are free and may hold them, so that some of
+    each held suit lie where they must."""
     hands, room = [0] * len(what.room), list(what.room)
 
     def deal(i: int) -> Iterator[tuple[int, ...]]:
         if i == len(what.cards):
-            yield tuple(hands)
+            if all({suit_of(card) for card in members(hand)} >= {*what.held[seat]} for seat, hand in enumerate(hands)):
+                yield tuple(hands)
             return
         card = what.cards[i]
         for seat in range(len(room)):
@@ -74,7 +82,7 @@ def enumerate_deals(what: Hidden) -> list[tuple[int, ...]]:
 
 
 def free_deals(room: list[int]) -> int:
-    """Number of deals without any exclusion, which is at least that of all that agree."""
+    """Number of deals without any exclusion or held suit, which is at least that of all that agree."""
     number, left = 1, sum(room)
     for places in room:
         for k in range(places):
@@ -121,7 +129,7 @@ def moments(rules: Rules) -> list[Game]:
 
 @cache
 def small_positions() -> list[Position]:
-    """More than a thousand, of random games of random rule sets, seen by any seat."""
+    """More than a thousand, of random games of random rule sets, seen by any seat; some with held suits."""
     rng = random.Random(5)
     found = []
     for seed in range(700):
@@ -131,6 +139,25 @@ def small_positions() -> list[Position]:
             what = hidden(game, seat)
             if free_deals(what.room) <= MOST_DEALS and rng.random() < 0.4:
                 found.append(Position(game, seat, enumerate_deals(what)))
+    for seed in range(300):
+        for game in games_of_trumps(seed):
+            seat = rng.randrange(game.num_players)
+            what = hidden(game, seat)
+            if any(what.held) and free_deals(what.room) <= MOST_DEALS:
+                found.append(Position(game, seat, enumerate_deals(what)))
+    return found
+
+
+def games_of_trumps(seed: int) -> list[Game]:
+    """Positions of a game in which everybody trumps other suits whenever possible, and plays at random otherwise."""
+    rng = random.Random(seed)
+    game = Game(num_players=3 + seed % 2, ranks=4, seed=seed, trump="clubs", trump_play="anytime")
+    found = []
+    while not game.is_over and game.num_actions < 12:
+        legal = game.legal_actions()
+        trumps = [card for card in legal if suit_of(card) == game.trump] if game.led_suit else []
+        game.play(rng.choice(trumps or legal))
+        found.append(game.clone())
     return found
 
 
@@ -140,7 +167,13 @@ def test_small_positions_are_of_all_kinds() -> None:
         what = hidden(game, seat)
         unseen = {suit_of(card) for card in what.cards}
         barred = [unseen & set(what.excluded[other]) for other, room in enumerate(what.room) if room]
+        holders = [suits for suits in what.held if suits]
         kinds["all"] += 1
+        kinds["held"] += len(deals) > 1 and len(holders) > 0
+        kinds["several suits held"] += len(deals) > 1 and len(set().union(*holders)) > 1
+        kinds["two held suits"] += len(deals) > 1 and any(len(suits) > 1 for suits in holders)
+        kinds["two holders"] += len(deals) > 1 and len(holders) > 1
+        kinds["held and excluded"] += len(deals) > 1 and len(holders) > 0 and any(barred)
         kinds["mover" if seat == game.turn else "end" if game.is_over else "not the mover"] += 1
         kinds["several deals"] += len(deals) > 1
         kinds["fewer for exclusions"] += 1 < len(deals) < free_deals(what.room)
@@ -203,13 +236,17 @@ def test_samples_are_uniform() -> None:
 
 
 def rejection_sample(what: Hidden, tries: int, rng: np.random.Generator) -> np.ndarray:
-    """Who holds each unseen card, (accepted, cards): shuffles of all, of which those stay that agree with the
-    exclusions."""
+    """Who holds each unseen card, (accepted, cards): shuffles of all, of which those stay that agree with exclusions
+    and held suits."""
     owners = np.repeat(np.arange(len(what.room)), what.room)
     shuffled = rng.permuted(np.tile(owners, (tries, 1)), axis=1)
     barred = np.array([[suit in suits for suit in range(4)] for suits in what.excluded])
-    wrong = barred[shuffled, [suit_of(card) for card in what.cards]]
-    return shuffled[~wrong.any(1)]
+    suit_of_each = np.array([suit_of(card) for card in what.cards], int)
+    wrong = barred[shuffled, suit_of_each].any(1)
+    for seat, suits in enumerate(what.held):
+        for suit in suits:
+            wrong |= (shuffled[:, suit_of_each == suit] != seat).all(1)
+    return shuffled[~wrong]
 
 
 def assert_shares(found: np.ndarray, expected: np.ndarray, number: int) -> None:
@@ -220,14 +257,20 @@ def assert_shares(found: np.ndarray, expected: np.ndarray, number: int) -> None:
     assert (found[expected == 1] == 1).all()
 
 
-@pytest.mark.parametrize("name", ["rolling_stone", "schweller", "penalty", "places", "trump", "silent", "historic"])
-def test_samples_and_marginals_agree_with_rejection_sampling(name: str) -> None:
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *map(Rules.preset, ("rolling_stone", "schweller", "penalty", "places", "trump", "silent", "historic")),
+        Rules.preset("trump", trump_play="anytime"),
+    ],
+)
+def test_samples_and_marginals_agree_with_rejection_sampling(rules: Rules) -> None:
     rng = np.random.default_rng(1)
     compared, seed = 0, 0
     while compared < 6:
         seed += 1
         assert seed < 100
-        for game in positions(Rules.preset(name), seed, 4):
+        for game in positions(rules, seed, 4):
             seat = (game.turn or 0) if seed % 2 else seed % 4
             what = hidden(game, seat)
             accepted = rejection_sample(what, 3000, rng)
@@ -242,7 +285,7 @@ def test_samples_and_marginals_agree_with_rejection_sampling(name: str) -> None:
             assert_shares(shares, by_card, 2000)
 
 
-@pytest.mark.parametrize("rules", [*CASES, *FULL_DECKS])
+@pytest.mark.parametrize("rules", EVERY_CASE)
 def test_true_cards_are_possible_and_what_is_seen_is_certain(rules: Rules) -> None:
     for game in moments(rules)[::2]:
         for seat in {0, rules.num_players - 1, game.turn or 0}:
@@ -270,10 +313,33 @@ def test_count_without_exclusions_is_a_multinomial_number() -> None:
     assert belief.count(Game(FULL_DECKS[2]).view(1)) == 84_478_098_072_866_400  # 39! / 13!**3
 
 
+def test_count_with_held_suits_is_right_where_the_tables_are_fullest() -> None:
+    view = Game(replace(TRUMPED_DECKS[1], trump="clubs")).view(0)  # of three players
+    view["hand"], view["hand_size"][:3], view["held"][1] = 0, (0, 26, 26), 0b1111
+    # Of all halves of a deck those with some of each suit, by inclusion and exclusion.
+    assert belief.count(view) == math.comb(52, 26) - 4 * math.comb(39, 26) + 6 * math.comb(26, 26)
+    view["held"][2] = 0b1111
+    halves = sum(
+        math.prod(math.comb(13, k) for k in ks) for ks in itertools.product(range(1, 13), repeat=4) if sum(ks) == 26
+    )
+    assert belief.count(view) == halves
+    np.testing.assert_allclose(belief.marginals(view)[1:3], 0.5, rtol=1e-12)
+
+
+def test_held_cards_that_cannot_be_there_are_refused() -> None:
+    rules = Rules(num_players=3, suits=3, ranks=4, trump="clubs", trump_play="anytime")
+    absent, seen = Game(rules).view(0), Game(rules).view(0)
+    absent["held"][1] = 0b1000
+    seen["known"][1], seen["held"][1] = Game(rules).states["hand"][0, 1], 1
+    for view in (absent, seen):
+        with pytest.raises(ValueError, match="no deal of the hidden cards"):
+            belief.count(view)
+
+
 # Sampled states
 
 
-@pytest.mark.parametrize("rules", [*CASES, *FULL_DECKS])
+@pytest.mark.parametrize("rules", EVERY_CASE)
 def test_the_viewer_cannot_tell_a_sample_from_the_game(rules: Rules) -> None:
     for game in moments(rules):
         for seat in {0, rules.num_players - 1, game.turn or 0}:
@@ -291,7 +357,7 @@ def test_the_viewer_cannot_tell_a_sample_from_the_game(rules: Rules) -> None:
                 )
 
 
-@pytest.mark.parametrize("rules", [*CASES, *FULL_DECKS])
+@pytest.mark.parametrize("rules", EVERY_CASE)
 def test_samples_can_be_played_on(rules: Rules) -> None:
     going_on = [game for game in moments(rules) if not game.is_over]
     states = np.concatenate(
@@ -386,6 +452,7 @@ def impossible(**changes: Any) -> np.void:
         impossible(hand=lambda hand: hand & (hand - np.uint64(1))),
         impossible(dead=lambda _: ~np.uint64(0)),
         impossible(excluded=lambda _: 0b1111),
+        impossible(held=lambda _: 1, excluded=lambda _: 1),
         impossible(
             known=lambda _: [
                 0,
@@ -406,6 +473,7 @@ def impossible(**changes: Any) -> np.void:
         "too few cards seen",
         "all dead",
         "all excluded",
+        "held and excluded",
         "more known than in hand",
     ],
 )

@@ -1,15 +1,15 @@
 """Recorded deals, played again: every turn, legal set and state must be as recorded.
 
-``data/traces.jsonl`` and ``data/steps.jsonl`` hold one deal or match a line: ``rules`` (what differs from the
-defaults), ``dealer`` and ``decks``, ``steps`` as [seat to act, its legal actions, the action taken], the result, and
-the state after the last step (``end``), in the second file after each (``after``). A state's trick is in order of play,
-all other cards by id.
+``data/traces.jsonl``, ``data/steps.jsonl`` and ``data/held.jsonl`` hold one deal or match a line: ``rules`` (what
+differs from the defaults), ``dealer`` and ``decks``, ``steps`` as [seat to act, its legal actions, the action taken],
+the result, and the state after the last step (``end``), but in the first file after each (``after``). A state's trick
+is in order of play, all other cards by id. The third file is of trumps at any time; only its states say what is held.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ DATA = Path(__file__).parent / "data"
 def recorded_deals() -> list[Any]:
     """Every recorded deal as a pytest parameter, named by its file and line."""
     deals = []
-    for name, count in (("traces", 150), ("steps", 60)):
+    for name, count in (("traces", 150), ("steps", 60), ("held", 24)):
         lines = (DATA / f"{name}.jsonl").read_text(encoding="ascii").splitlines()
         assert len(lines) == count
         deals += [pytest.param(json.loads(line), id=f"{name}-{number}") for number, line in enumerate(lines, 1)]
@@ -64,7 +64,7 @@ def check_replay(deal: Recorded, game: AnyGame, play: Callable[[int], Any]) -> N
         table = plays_of(game)
         assert table == [(s, a) for s, _, a in steps[number + 1 - len(table) : number + 1]], f"after step {number}"
         if "after" in deal:
-            assert state_text(game) == deal["after"][number], f"after step {number}"
+            assert state_text(game, deal["end"]) == deal["after"][number], f"after step {number}"
     check_end(deal, game)
 
 
@@ -73,7 +73,7 @@ def check_end(deal: Recorded, game: AnyGame) -> None:
     assert game.is_over
     assert game.turn is None
     assert game.legal_actions() == []
-    assert state_text(game) == deal["end"]
+    assert state_text(game, deal["end"]) == deal["end"]
     assert game.truncated == deal["truncated"]
     assert game.out == deal["out"]
     assert game.scores() == pytest.approx(deal["scores"], abs=1e-9)
@@ -87,13 +87,15 @@ def plays_of(game: AnyGame) -> list[tuple[int, int]]:
     return game.trick if isinstance(game, ReferenceGame) else game.trick_plays
 
 
-def state_text(game: AnyGame) -> dict[str, Any]:
-    """The whole state as it stands in the records."""
-    return {
+def state_text(game: AnyGame, names: Iterable[str]) -> dict[str, Any]:
+    """The whole state as it stands in the records that have these names in them."""
+    state = {
         "hands": [cards_text(hand) for hand in game.hands],
         "known": [cards_text(cards) for cards in game.known],
         "excluded": ["".join(SUITS[suit] for suit in suits) for suits in game.excluded],
+        "held": ["".join(SUITS[suit] for suit in suits) for suits in game.held],
         "dead": cards_text(sorted(game.dead)),
         "trick": cards_text(card for _, card in plays_of(game)),
         "trump": None if game.trump is None else SUITS[game.trump],
     }
+    return {name: state[name] for name in names}

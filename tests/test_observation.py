@@ -54,10 +54,10 @@ def test_sections_lie_side_by_side(make: Any, n: int) -> None:
 @pytest.mark.parametrize("n", range(2, 9))
 def test_sizes(n: int) -> None:
     cards = 52 + 52 * n + 52 + 52 * (n - 1)
-    assert observation_spec(n).size == cards + 4 * (n - 1) + 3 * n + 3 * 4 + 1 + n
+    assert observation_spec(n).size == cards + 2 * 4 * (n - 1) + 3 * n + 3 * 4 + 1 + n
     assert (
-        state_spec(n).size == observation_spec(n).size + 52 * (n - 1) + n + 52 + 4
-    )  # all hands, turn, own known and excluded
+        state_spec(n).size == observation_spec(n).size + 52 * (n - 1) + n + 52 + 4 + 4
+    )  # all hands, turn, own known, excluded and held
 
 
 def test_sections_by_name() -> None:
@@ -102,6 +102,7 @@ def public_knowledge(game: Game, seat: int) -> dict[str, Any]:
         "dead": game.dead,
         "known": [known[other] for other in clockwise[1:]],
         "excluded": [excluded[other] for other in clockwise[1:]],
+        "held": [game.held[other] for other in clockwise[1:]],
         "hand_sizes": [len(hands[other]) for other in clockwise],
         "still_in": [k for k, other in enumerate(clockwise) if other not in game.out],
         "leader": clockwise.index(game.leader),
@@ -139,10 +140,11 @@ def test_global_state_shows_all_hands(rules: Rules) -> None:
         assert space.contains(state)
         parts = {name: state[spec[name]].reshape(section.rows, -1) for name, section in spec.sections.items()}
         assert np.flatnonzero(parts["turn"]).tolist() == ([] if game.turn is None else [game.turn])
-        for name, sets in (("hands", game.hands), ("known", game.known), ("excluded", game.excluded)):
+        sets_of = {"hands": game.hands, "known": game.known, "excluded": game.excluded, "held": game.held}
+        for name, sets in sets_of.items():
             assert [np.flatnonzero(row).tolist() for row in parts[name]] == sets
         observation, _ = observe(game, 0)  # what seats have in common is by absolute seat, as seat 0 sees it
-        for name in set(seen.sections) - {"hand", "known", "excluded"}:
+        for name in set(seen.sections) - {"hand", *sets_of}:
             assert state[spec[name]].tolist() == observation[seen[name]].tolist()
 
 
@@ -174,6 +176,18 @@ def test_unseen_cards_have_no_excluded_suit(rules: Rules) -> None:
         excluded = game.excluded
         for seat in (0, 1):
             assert all(suit_of(card) not in excluded[other] for other, card in unseen_places(game, seat))
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_unseen_cards_have_one_of_each_held_suit(n: int) -> None:
+    found = 0
+    for seed in range(5):
+        for game in positions(Rules.preset("trump", num_players=n, trump_play="anytime"), seed, 20):
+            for seat in range(n):
+                unseen = {suit_of(card) for card in game.hands[seat] if card not in game.known[seat]}
+                assert unseen >= set(game.held[seat])
+                found += bool(game.held[seat])
+    assert found > 0
 
 
 # Cards

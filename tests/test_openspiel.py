@@ -278,11 +278,18 @@ def test_observer_refuses_what_it_cannot_show() -> None:
     assert match.make_py_observer(pyspiel.IIGObservationType(perfect_recall=True)).tensor is None
 
 
-@pytest.mark.parametrize("preset", ["rolling_stone", "penalty", "trump", "silent", "places"])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *map(Rules.preset, ("rolling_stone", "penalty", "trump", "silent", "places")),
+        Rules.preset("trump", trump_play="anytime"),
+        Rules.preset("schweller", trump="clubs", trump_play="anytime"),
+    ],
+)
 @pytest.mark.parametrize("merge_deals", [False, True])
-def test_resampling_keeps_the_information_state(preset: str, merge_deals: bool) -> None:
+def test_resampling_keeps_the_information_state(rules: Rules, merge_deals: bool) -> None:
     rng = random.Random(7)
-    game = openspiel.load_game(preset, merge_deals=merge_deals)
+    game = openspiel.load_game(rules, merge_deals=merge_deals)
     sampler = pyspiel.UniformProbabilitySampler(1, 0.0, 1.0)
     changed = 0
     for state in decisions(game, rng, 6, most=25):

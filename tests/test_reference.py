@@ -199,6 +199,7 @@ def differences(game: Game, reference: ReferenceGame, with_knowledge: bool) -> d
     if with_knowledge:
         pairs["known"] = (game.known, reference.known)
         pairs["excluded"] = (game.excluded, reference.excluded)
+        pairs["held"] = (game.held, reference.held)
     if game.rules.silent_catch is not None:
         pairs["order of the dead"] = (state["dead_order"][: state["num_dead"]].tolist(), reference.dead)
     if game.rules.target is not None:

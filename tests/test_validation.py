@@ -121,6 +121,8 @@ def call_a_suit_excluded(states: np.ndarray) -> None:
         (changed("excluded", 16, 0), "excluded"),
         (changed("excluded", 1, 7), "excluded"),
         (call_a_suit_excluded, "excluded"),
+        (changed("held", 1, 0), "held"),
+        (changed("held", 1, 7), "held"),
         (give_a_card_twice, "hand, trick, dead"),
         (lose_a_card, "hand, trick, dead"),
         (changed("dead", 1 << 60), "hand, trick, dead"),

@@ -1,17 +1,18 @@
 """The compiled part of `rs_env.belief`: ways to deal the hidden cards, uniform samples, expected numbers.
 
 The unseen cards lie in the seats' unknown places (hand size less known cards), and a seat's unknown cards have nothing
-of its excluded suits. With no model of how people play, all such deals are equally likely (``docs/rules.md``, what
-everybody knows).
+of its excluded suits and at least one of each of its held suits. With no model of how people play, all such deals are
+equally likely (``docs/rules.md``, what everybody knows).
 
-Method. Suits that the same seats exclude are alike and form one *class*. Seats that exclude something unseen are
-*restricted*; the others take what those leave, in equally many ways whatever it is. Let W_j(r) be the number of ways to
-deal to the restricted seats j, j + 1, ... out of r[c] remaining cards of each class c, u_j being the unknown cards of
-seat j. Then
+Method. Suits that the same seats exclude are alike and form one *class*; a suit that somebody holds is a class of its
+own. Seats that exclude something unseen, or hold something, are *restricted*; the others take what those leave, in
+equally many ways whatever it is. Let W_j(r) be the number of ways to deal to the restricted seats j, j + 1, ... out of
+r[c] remaining cards of each class c, u_j being the unknown cards of seat j. Then
 
     W_j(r) = sum over k of  W_{j+1}(r - k) * product over c of binomial(r[c], k[c]),
 
-over all k with u_j cards in all and none of a class that seat j excludes; W is 1 after the last seat. A sample draws k
+over all k with u_j cards in all, none of a class that seat j excludes and some of each that it holds; W is 1 after the
+last seat. A sample draws k
 for one restricted seat after the other in proportion to the terms of this sum, then the cards of each class without
 regard to which, then shuffles the rest to the other seats. Weights are float64, exact up to 2**53 and rounded above, so
 a sample is uniform up to relative errors of about 1e-14.
@@ -49,7 +50,7 @@ from rs_env.rules import MAX_PLAYERS
 SLOTS = NUM_SUITS  # there are at most as many classes as suits
 _LAST = SLOTS - 1  # the largest class; what remains of it follows from the rest, so tables leave it out
 _TABLE = 14**3  # three classes of up to 13 cards beside the largest, or two of up to 13, or one of up to 26
-_SPLITS = 14**2  # a restricted seat takes of at most three classes, and the last number follows
+_SPLITS = _TABLE  # a seat takes of three such classes what it likes, and what it takes of the largest follows
 
 # All that is derived from a view before sampling. One record serves any number of views, one after the other.
 BELIEF = np.dtype(
@@ -62,7 +63,7 @@ BELIEF = np.dtype(
         ("num_restricted", np.int64),
         ("num_seats", np.int64),
         ("num_splits", np.int64, (MAX_PLAYERS,)),
-        ("splits", np.int64, (MAX_PLAYERS, _SPLITS, SLOTS)),  # the k of each restricted seat
+        ("splits", np.int8, (MAX_PLAYERS, _SPLITS, SLOTS)),  # the k of each restricted seat; small, as it is cleared
         ("ways", np.float64, (MAX_PLAYERS, _TABLE)),  # W
     ],
     align=True,
@@ -104,7 +105,7 @@ def prepare(view: View, b: Belief) -> Real:
             return 0.0
         b.unknown[seat] = 0 if seat == view.seat else unknown
         places += b.unknown[seat]
-    if places != popcount(unseen):
+    if places != popcount(unseen) or not _held_is_there(rules, view, unseen, b):
         return 0.0
     b.num_seats = 0
     _append_seats(rules, view, unseen, True, b)
@@ -136,18 +137,31 @@ def _append_seats(rules: CompiledRules, view: View, unseen: CardSet, restricted:
 
 @njit(inline="always")
 def _is_restricted(view: View, unseen: CardSet, seat: Seat) -> bool:
-    """Whether the seat excludes a suit of which cards are unseen."""
+    """Whether the seat excludes a suit of which cards are unseen, or holds one."""
     barred = EMPTY
     for suit in range(NUM_SUITS):
         if view.excluded[seat] >> suit & 1:
             barred |= suit_set(suit)
-    return unseen & barred != EMPTY
+    return unseen & barred != EMPTY or view.held[seat] != 0
+
+
+@njit(inline="always")
+def _held_is_there(rules: CompiledRules, view: View, unseen: CardSet, b: Belief) -> bool:
+    """Whether there are unseen cards of each suit that another seat holds, and a place for one."""
+    for seat in range(rules.num_players):
+        for suit in range(NUM_SUITS):
+            if seat != view.seat and view.held[seat] >> suit & 1:
+                if b.unknown[seat] == 0 or unseen & suit_set(suit) == EMPTY:
+                    return False
+    return True
 
 
 @njit
 def _find_classes(rules: CompiledRules, view: View, unseen: CardSet, b: Belief) -> None:
-    """Put the suits into classes by the seats that exclude them, the largest class into the last slot."""
-    marks = np.uint64(0)  # a byte for each slot: the seats that exclude its suits
+    """Put the suits into classes by the seats that exclude them, each that is held into its own, and the largest class
+    into the last slot.
+    """
+    marks = np.uint64(0)  # a byte for each slot: the seats that exclude its suits, and the viewer's bit if it is held
     used = 0
     for slot in range(SLOTS):
         b.cards[slot] = EMPTY
@@ -155,15 +169,18 @@ def _find_classes(rules: CompiledRules, view: View, unseen: CardSet, b: Belief) 
         cards = unseen & suit_set(suit)
         if cards == EMPTY:
             continue
-        excluding = EMPTY
+        mark, held = EMPTY, False
         for seat in range(rules.num_players):
-            if seat != view.seat and view.excluded[seat] >> suit & 1:
-                excluding |= bit(seat)
-        slot = 0
-        while slot < used and (marks >> np.uint64(8 * slot)) & np.uint64(0xFF) != excluding:
+            if seat != view.seat:
+                mark |= bit(seat) if view.excluded[seat] >> suit & 1 else EMPTY
+                held |= view.held[seat] >> suit & 1 != 0
+        if held:
+            mark |= bit(view.seat)
+        slot = used if held else 0
+        while slot < used and (marks >> np.uint64(8 * slot)) & np.uint64(0xFF) != mark:
             slot += 1
         if slot == used:
-            marks |= excluding << np.uint64(8 * slot)
+            marks |= mark << np.uint64(8 * slot)
             used += 1
         b.cards[slot] |= cards
     largest = 0
@@ -176,12 +193,13 @@ def _find_classes(rules: CompiledRules, view: View, unseen: CardSet, b: Belief) 
 
 
 @njit(inline="always")
-def _allowed(view: View, b: Belief, seat: Seat, slot: Number) -> Number:
-    """Number of cards of a class that the seat might hold."""
+def _allowed(view: View, b: Belief, seat: Seat, slot: Number) -> tuple[Number, Number]:
+    """The fewest and the most cards of a class that the seat may have among its unknown ones."""
     if b.sizes[slot] == 0:
-        return 0
+        return 0, 0
     suit = lowest(b.cards[slot]) // NUM_RANKS
-    return 0 if view.excluded[seat] >> suit & 1 else b.sizes[slot]
+    fewest = np.int64(view.held[seat] >> suit & 1)
+    return fewest, 0 if view.excluded[seat] >> suit & 1 else b.sizes[slot]
 
 
 @njit
@@ -190,12 +208,15 @@ def _list_splits(view: View, b: Belief, j: Number) -> None:
     seat = b.seats[j]
     u = b.unknown[seat]
     count = 0
-    last = _allowed(view, b, seat, 3)
-    for k0 in range(min(u, _allowed(view, b, seat, 0)) + 1):
-        for k1 in range(min(u - k0, _allowed(view, b, seat, 1)) + 1):
-            for k2 in range(min(u - k0 - k1, _allowed(view, b, seat, 2)) + 1):
+    fewest0, most0 = _allowed(view, b, seat, 0)
+    fewest1, most1 = _allowed(view, b, seat, 1)
+    fewest2, most2 = _allowed(view, b, seat, 2)
+    fewest3, most3 = _allowed(view, b, seat, 3)
+    for k0 in range(fewest0, min(u, most0) + 1):
+        for k1 in range(fewest1, min(u - k0, most1) + 1):
+            for k2 in range(fewest2, min(u - k0 - k1, most2) + 1):
                 k3 = u - k0 - k1 - k2
-                if k3 <= last:
+                if fewest3 <= k3 <= most3:
                     split = b.splits[j, count]
                     split[0], split[1], split[2], split[3] = k0, k1, k2, k3
                     count += 1
@@ -301,8 +322,9 @@ def _deal_restricted(b: Belief, j: Number, stream: Stream, s: State) -> Stream:
                 break
     seat = b.seats[j]
     for slot in range(SLOTS):
-        if b.splits[j, chosen, slot] > 0:
-            taken, stream = take_some(b.remaining[slot], b.splits[j, chosen, slot], stream)
+        k = np.int64(b.splits[j, chosen, slot])
+        if k > 0:
+            taken, stream = take_some(b.remaining[slot], k, stream)
             b.remaining[slot] ^= taken
             s.hand[seat] |= taken
     return stream

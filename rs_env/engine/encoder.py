@@ -76,17 +76,20 @@ def _put_seat(row, offset, other, n, seat):
 
 @njit(forceinline=True)
 def _clear(row, begin, end):
-    """Write zeros from one offset to another, 2 to 8 of them by two stores that may overlap."""
+    """Write zeros from one offset to another, by stores that are as wide as fit, of which the last two may overlap."""
     size = end - begin
-    if size < 2 or size > WORD:
-        for place in range(begin, end):
-            store(row, place, np.uint8(0))
-    elif size < 4:
-        store(row, begin, np.uint16(0))
-        store(row, end - 2, np.uint16(0))
-    else:
+    if size >= WORD:
+        for place in range(begin, end - WORD, WORD):
+            store(row, place, EMPTY)
+        store(row, end - WORD, EMPTY)
+    elif size >= 4:
         store(row, begin, np.uint32(0))
         store(row, end - 4, np.uint32(0))
+    elif size >= 2:
+        store(row, begin, np.uint16(0))
+        store(row, end - 2, np.uint16(0))
+    elif size == 1:
+        store(row, begin, np.uint8(0))
 
 
 @njit(forceinline=True)

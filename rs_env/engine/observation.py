@@ -21,7 +21,7 @@ from rs_env.engine.layout import About, Kind, Layout, Section, table_of
 from rs_env.engine.play import card_played
 from rs_env.engine.state import RUNNING
 
-OBSERVATION_VERSION = 1
+OBSERVATION_VERSION = 2
 PERCENT = 100
 _ROUNDING = 1e-9  # more than the error of a product, less than the distance of 1 percent / (2**31 - 1) to the next one
 
@@ -59,6 +59,14 @@ SECTIONS = (
         About.OTHERS,
         "suits that each other seat's unseen cards cannot have",
         lambda rules, public, hand, seat: public.excluded[seat],
+    ),
+    Section(
+        "held",
+        Kind.SUITS,
+        About.OTHERS,
+        "suits of which each other seat is sure to have an unseen card",
+        lambda rules, public, hand, seat: public.held[seat],
+        only_if=lambda rules: rules.anytime,
     ),
     Section(
         "hand_sizes",

@@ -109,6 +109,7 @@ def deal_out(rules: CompiledRules, s: State) -> None:
         s.hand_size[k] = 0
         s.known[k] = EMPTY
         s.excluded[k] = 0
+        s.held[k] = 0
         s.out[k] = NOBODY
     seat = np.int64(s.dealer)
     for first in range(n):
@@ -232,6 +233,8 @@ def play_card(rules: CompiledRules, s: State, card: Card) -> None:
     seat = s.turn
     suit = _SUITS[np.uint8(card)]
     this = bit(card)
+    if rules.anytime:
+        note_held(s, suit, this)
     if rules.plain or s.led == NO_SUIT or suit == s.led:  # a lead or a follow
         s.led = suit
         s.barred = NO_SUIT
@@ -262,6 +265,21 @@ def play_card(rules: CompiledRules, s: State, card: Card) -> None:
         complete_trick(rules, s)
     else:
         s.turn = next_seat(s.pending, seat, rules.num_players)
+
+
+@njit
+def note_held(s: State, suit: Suit, card: CardSet) -> None:
+    """Keep up, before a card is played under ``trump_play="anytime"``, of which suits the seat is known to hold one
+    that nobody has seen.
+
+    A trump on another suit's lead shows that the seat could have followed. Only a known card of the led suit leaves
+    open whether it has others.
+    """
+    seat = s.turn
+    if s.led != NO_SUIT and suit != s.led and s.known[seat] & suit_set(s.led) == EMPTY:
+        s.held[seat] |= 1 << s.led
+    if s.known[seat] & card == EMPTY:  # it may have been the one
+        s.held[seat] &= ~(1 << suit)
 
 
 @njit(inline="always")

@@ -49,8 +49,8 @@ RULES = np.dtype(
     align=True,
 )
 
-# The fields of a state in the order in which they lie in memory: first what most steps touch, one cache line of 64
-# bytes, then one of known cards and one of hands; all in all there are six. Every player knows all but `HIDDEN`.
+# The fields of a state in the order in which they lie in memory: first what most steps touch, as much as one cache
+# line of 64 bytes holds, then one of known cards and one of hands. Every player knows all but `HIDDEN`.
 _FIELDS = [
     ("trick", np.uint64),  # cards on the table, as a set
     ("dead", np.uint64),  # cards of completed tricks, as a set
@@ -76,6 +76,7 @@ _FIELDS = [
     ("hand", np.uint64, (MAX_PLAYERS,)),
     ("key", np.uint64),  # names the game's decks, see rs_env.engine.rng
     ("chance", np.uint64),  # stream of noticed silent plays
+    ("held", np.uint8, (MAX_PLAYERS,)),  # suits of which the seat's unknown cards have one, as a set; see note_held
     ("out", np.int8, (MAX_PLAYERS,)),  # seats out for good, best place first, then NOBODY
     ("totals", np.float64, (MAX_PLAYERS,)),  # of this match
     ("dead_order", np.int8, (NUM_CARDS,)),  # oldest first; kept under the silent rule only

@@ -2,9 +2,9 @@
 it.
 
 The checks: every field is in range for the rule set; the cards are there exactly once; sizes, leavers and places agree
-with the hands; the trick agrees with its leader, the seats that have played and the seat to act; known and excluded say
-the truth about the hands. A state that passes can be played on without harm. The checks do not ask whether play from a
-deal leads to it.
+with the hands; the trick agrees with its leader, the seats that have played and the seat to act; known, excluded and
+held say the truth about the hands. A state that passes can be played on without harm. The checks do not ask whether
+play from a deal leads to it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ FAULTS = (
     "hand_size: not the number of cards in each hand",
     "known: a card that is not in that hand, or of a seat that does not exist",
     "excluded: a suit that the seat's unknown cards have, or that does not exist",
+    "held: a suit that the seat's unknown cards lack, or held without trumps at any time",
     "dealer, leader, turn: not seats of this game",
     "played, trick: not the same cards",
     "led, barred, trump, leader: not as they can be at this moment",
@@ -39,8 +40,8 @@ FAULTS = (
     "legal actions: there are none",
 )
 (
-    _FINE, _STATUS, _STILL_IN, _CARDS, _HAND_SIZE, _KNOWN, _EXCLUDED, _SEATS, _PLAYED, _SUITS, _PENDING, _LEAVERS,
-    _COUNTS, _TOTALS, _DEAD_ORDER, _DECK, _LEGAL,
+    _FINE, _STATUS, _STILL_IN, _CARDS, _HAND_SIZE, _KNOWN, _EXCLUDED, _HELD, _SEATS, _PLAYED, _SUITS, _PENDING,
+    _LEAVERS, _COUNTS, _TOTALS, _DEAD_ORDER, _DECK, _LEGAL,
 ) = range(len(FAULTS))  # fmt: skip
 
 
@@ -135,9 +136,20 @@ def _fault_of_hands(rules: CompiledRules, s: State, n: Number) -> Number:
         for suit in range(NUM_SUITS):
             if s.excluded[seat] >> suit & 1 and hand & ~s.known[seat] & suit_set(suit):
                 return _EXCLUDED
+        if not _held_agrees(rules, s, seat):
+            return _HELD
         if seat < n and not s.still_in >> seat & 1 and hand != EMPTY:
             return _STILL_IN
     return _FINE if seen == rules.deck else _CARDS
+
+
+@njit
+def _held_agrees(rules: CompiledRules, s: State, seat: Number) -> bool:
+    has = 0  # suits of the unknown cards; none where there is no such seat
+    for suit in range(NUM_SUITS):
+        if s.hand[seat] & ~s.known[seat] & suit_set(suit):
+            has |= 1 << suit
+    return s.held[seat] & ~has == 0 and (rules.anytime or s.held[seat] == 0)
 
 
 @njit
