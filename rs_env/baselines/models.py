@@ -70,11 +70,11 @@ class OpponentModel:
         if not self.names:
             raise ValueError("types: none are not allowed: there must be at least one")
         check_whole("memory", memory, 1, 1 << 16)
-        types = [TYPES[name] for name in self.names]
-        self.play_outs = [kind.play_outs or kind for kind in types]
-        prior = np.full((MAX_PLAYERS, len(types)), 1 / len(types))
+        kinds = [TYPES[name] for name in self.names]
+        self.play_outs = [kind.play_outs or kind for kind in kinds]
+        prior = np.full((MAX_PLAYERS, len(kinds)), 1 / len(kinds))
         self.trace = new_trace(memory)
-        weights, noise = np.array([kind.weights for kind in types]), np.array([kind.noise for kind in types])
+        weights, noise = np.array([kind.weights for kind in kinds]), np.array([kind.noise for kind in kinds])
         self.rating = new_rating(weights, noise, prior, self.trace[3])
 
     def rate(self, view: Any, events: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,10 +5,12 @@ sampled world the search takes each legal action and plays the deal out; it choo
 utility. All actions meet the same worlds and the same random numbers, which takes most of the noise out of their
 differences.
 
-A *play-out* goes on to the end of the deal or to the *horizon* of the search, a number of actions. A *utility* lies in
-0..1, or is just below 0 for a loss: what the deal is worth to a seat, whatever the scoring. A play-out without a winner at the horizon is worth to
-each seat its share of 1 / (1 + cards in hand), so that getting rid of cards counts and going on for ever gains nothing;
-and every action makes what comes after it worth a little less (`PATIENCE`).
+A *play-out* goes on to the end of the deal or to the *horizon* of the search, a number of actions. In it every seat
+plays by a policy and on its own knowledge: what it thinks of the others it has from what everybody knows and from its
+own hand in that world. A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring; only a loss
+before the seat's next turn is a little below 0, so that it is told from one that is still to come. A play-out without a
+winner at the horizon is worth to each seat its share of 1 / (1 + cards in hand), so that getting rid of cards counts and
+going on for ever gains nothing; and every action makes what comes after it worth a little less (`PATIENCE`).
 """
 
 from __future__ import annotations
