@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rs_env.baselines.evidence import Rating, weigh_worlds
-from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, try_actions, without_search
+from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_of, clear_totals, try_actions, without_search
 from rs_env.engine.belief import draw
 from rs_env.engine.history import trace
 from rs_env.engine.jit import njit
@@ -95,7 +95,7 @@ def adaptive_all(
             stream = draw(view, mine.beliefs[0], stream, worlds.states[m])
         weigh_worlds(view, count, worlds.states, rating, worlds.weights, worlds.posterior)
         _normalise(worlds.weights)
-        mine.totals[:] = 0.0
+        clear_totals(mine)
         own, n, seat = np.int64(rating.noise.shape[0]), np.int64(view.rules.num_players), np.int64(view.seat)
         stream = advance(stream)
         offset, passed, m = unit(stream), worlds.weights[0], 0
@@ -107,4 +107,4 @@ def adaptive_all(
             mine.states[0] = worlds.states[m]
             stream = _assign(mine, worlds.posterior[m], seat, n, own, stream)
             try_actions(how, mine, view.legal, seat, mix(stream))
-        actions[i] = best_action(mine.totals, view.legal, stream)
+        actions[i] = best_of(mine, view.legal, tries, stream)

@@ -7,10 +7,10 @@ differences.
 
 A *play-out* goes on to the end of the deal or to the *horizon* of the search, a number of actions. In it every seat
 plays by a policy and on its own knowledge: what it thinks of the others it has from what everybody knows and from its
-own hand in that world. A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring; only a loss
-before the seat's next turn is a little below 0, so that it is told from one that is still to come. A play-out without a
-winner at the horizon is worth to each seat its share of 1 / (1 + cards in hand), so that getting rid of cards counts and
-going on for ever gains nothing; and every action makes what comes after it worth a little less (`PATIENCE`).
+own hand in that world. A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring. A play-out
+without a winner at the horizon is worth to each seat its share of 1 / (1 + cards in hand): getting rid of cards counts,
+and going on for ever gains nothing. Every action makes what comes after it worth a little less (`PATIENCE`). An action
+that loses at once in every world is taken only where all others do so too.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from rs_env.scorings import Basis
 
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
-_LOST_AT_ONCE = -1e-6  # a loss before the seat's next turn: a little worse than one that is still to come
+_SURE_LOSS = -1.0  # instead of a total: an action that loses before the seat's next turn in every world
 OTHERS, OWN = 0, 1  # numbers of play-out policies
 IMPOSSIBLE, UNDECIDED = -1, -2  # instead of an action: no deal agrees with the view; a search must choose
 
@@ -92,6 +92,9 @@ class Memory(NamedTuple):
     totals: Array
     """Float64 (64,): of each action, the sum of its utilities."""
 
+    losses: Array
+    """Int64 (64,): of each action, the number of worlds in which it loses before the seat's next turn."""
+
     policies: Array
     """Int64 (MAX_PLAYERS,): the number of each seat's play-out policy."""
 
@@ -105,6 +108,7 @@ def new_memory() -> Memory:
         untried=np.zeros(PLIES + 1, np.uint64),
         chances=np.zeros(NUM_CHANCES),
         totals=np.zeros(64),
+        losses=np.zeros(64, np.int64),
         policies=np.zeros(MAX_PLAYERS, np.int64),
     )
 
@@ -124,9 +128,7 @@ def utility(rules: CompiledRules, s: State, seat: Seat, taken: Number) -> Real:
     if rules.basis == _ALL_HANDS:
         worth *= value_of_hands(rules, s) / rules.deck_value
     if s.num_out > 0:
-        if s.out[0] == seat:
-            return worth
-        return _LOST_AT_ONCE if taken <= rules.num_players else 0.0
+        return worth if s.out[0] == seat else 0.0
     if s.status == TRUNCATED:
         return 0.0
     total = 0.0
@@ -144,7 +146,7 @@ def settled(rules: CompiledRules, winner: Seat, seat: Seat) -> Real:
     off for ever.
     """
     if winner != seat and (rules.basis == _WIN or rules.basis == _ALL_HANDS):
-        return _LOST_AT_ONCE
+        return 0.0
     return PATIENCE**2 if rules.basis == _WIN else UNSETTLED
 
 
@@ -193,9 +195,27 @@ def try_actions(how: PlayOuts, memory: Memory, legal: ActionSet, seat: Seat, str
             worth = settled(rules, winner, seat) if winner != NOBODY else UNSETTLED
             if worth != UNSETTLED:
                 memory.totals[action] += worth
+                memory.losses[action] += winner != seat
                 continue
         taken = play_out(how, memory, s, stream)
         memory.totals[action] += utility(rules, s, seat, 1 + taken)
+        memory.losses[action] += taken < rules.num_players and s.num_out > 0 and s.out[0] != seat
+
+
+@njit
+def clear_totals(memory: Memory) -> None:
+    """Begin a search."""
+    memory.totals[:] = 0.0
+    memory.losses[:] = 0
+
+
+@njit
+def best_of(memory: Memory, legal: ActionSet, worlds: Number, stream: Stream) -> Action:
+    """The best action of a search in so many worlds."""
+    for action in range(memory.losses.shape[0]):
+        if memory.losses[action] == worlds:
+            memory.totals[action] = min(memory.totals[action], _SURE_LOSS)
+    return best_action(memory.totals, legal, stream)
 
 
 @njit
@@ -247,12 +267,12 @@ def pimc_all(views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: 
         actions[i] = without_search(view, memory)
         if actions[i] != UNDECIDED:
             continue
-        memory.totals[:] = 0.0
+        clear_totals(memory)
         assign_policies(memory, np.int64(view.seat))
         for _ in range(worlds):
             stream = draw(view, memory.beliefs[0], stream, memory.states[0])
             try_actions(how, memory, view.legal, np.int64(view.seat), mix(stream))
-        actions[i] = best_action(memory.totals, view.legal, stream)
+        actions[i] = best_of(memory, view.legal, worlds, stream)
 
 
 @njit(cache=True, nogil=True)
@@ -266,10 +286,10 @@ def open_all(
         s = memory.states[0]
         stream = mix(seed ^ s.hand[0] ^ mix(s.hand[1] + np.uint64(s.actions)))
         legal = play.options(memory.rules_array[0], s)
-        memory.totals[:] = 0.0
+        clear_totals(memory)
         assign_policies(memory, np.int64(s.turn))
         for _ in range(samples):
             stream = advance(stream)
             s.chance = stream  # whether a silent play will be noticed is hidden from everybody
             try_actions(how, memory, legal, np.int64(s.turn), mix(stream))
-        actions[i] = best_action(memory.totals, legal, stream)
+        actions[i] = best_of(memory, legal, samples, stream)
