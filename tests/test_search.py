@@ -22,12 +22,17 @@ from rs_env.arena import duel, league, play_games
 from rs_env.baselines import AGENTS, make_agent
 from rs_env.baselines.endgame import MOST_POSITIONS, PLIES, REACH, can_force, forced_winner
 from rs_env.baselines.tips import LADDER
-from rs_env.cards import parse_action
+from rs_env.cards import action_text, parse_action
 from rs_env.engine.state import NOBODY, STATE, compile_rules
 from rs_env.engine.view import VIEW
 from rs_env.scorings import SCORINGS, Basis
 
-SEARCHERS = {"pimc": "pimc:worlds=4", "expert": "expert:worlds=4", "ismcts": "ismcts:iterations=20"}
+SEARCHERS = {
+    "pimc": "pimc:worlds=4",
+    "expert": "expert:worlds=4",
+    "ismcts": "ismcts:iterations=20",
+    "adaptive": "adaptive:worlds=4,tries=4",
+}
 CHEATS = {"sees_all"}
 NAMES = [SEARCHERS.get(name, name) for name in AGENTS if name not in CHEATS]
 CASES = [pytest.param(rules, id=f"{name}-{rules.num_players}") for name, rules in preset_rules()]
@@ -461,7 +466,10 @@ def test_nothing_is_proven_about_silent_plays_or_after_somebody_is_out() -> None
         ("pimc:noise=nan", "noise='nan' .* finite number"),
         ("pimc:horizon=-1", "horizon=-1 .* whole number in 0.."),
         ("expert:endgame=53", r"endgame=53 .* 0\.\.52"),
-        ("expert:exploration=1", "'exploration=1' .* worlds=64, policy=heuristic, noise=0.1, horizon=60, endgame=12"),
+        (
+            "expert:exploration=1",
+            "'exploration=1' .* worlds=48, policy=heuristic, noise=0.05, own_noise=0.5, horizon=100, endgame=12",
+        ),
         ("ismcts:exploration=nan", "exploration='nan' .* finite number"),
         ("ismcts:exploration=-1", r"exploration=-1.0 .* 0\.\.100"),
         ("ismcts:iterations=0", "iterations=0 .* whole number in 1.."),
@@ -512,8 +520,27 @@ def test_search_beats_random_players(name: str) -> None:
     assert result.win_share - result.interval > result.parity
 
 
-def test_who_sees_all_hands_beats_who_does_not() -> None:
-    result = duel(
-        "sees_all:samples=8", "expert:worlds=4", Rules.preset("schweller", num_players=3), deals=100, fair=False
+def test_who_sees_all_hands_wins_more_than_who_does_not() -> None:
+    rules = Rules.preset("schweller", num_players=3)
+    seeing, blind = (
+        duel(agent, "heuristic", rules, deals=100, fair=False) for agent in ("sees_all:samples=8", "expert:worlds=8")
     )
-    assert result.win_share - result.interval > result.parity
+    assert seeing.bounds[0] > blind.bounds[1]
+
+
+def test_players_at_a_table_of_strangers_adapt() -> None:
+    """Told what has been played, the adaptive player wins more than it would without."""
+    told = duel("adaptive:worlds=24,tries=24", "low", deals=60)
+    assert told.bounds[0] > 0.5
+
+
+def test_sure_loss_is_the_last_choice() -> None:
+    """Seat 0 will go out with its last card unless it is led a suit that it lacks: nobody else has a hope to win."""
+    game = Game(Rules(num_players=3, suits=3, ranks=4), deck="Ac Jd Jh Qc Qd Kd Qh Kc Ad Ah Kh Jc", dealer=1)
+    for action in ["Qc", "Kc", "Jc", "Kh", "Jh", "Qh", "Jd", "Kd", "pickup"]:
+        game.play(action)
+    for name in ("pimc", "expert"):
+        agent = make_agent(name)
+        for seed in range(20):
+            agent.reset(seed)
+            assert action_text(int(agent.act(game.view(game.turn))[0])) in ("Ac", "Ah")
