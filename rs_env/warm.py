@@ -70,7 +70,7 @@ def _batch() -> None:
             vec.reset()  # the next decks
             vec.step(vec.random_actions())
             vec.play_randomly(1)
-            vec.restore(vec.states.copy(), histories=vec.histories if vec.history else None)
+            vec.restore(vec.states.copy(), histories=vec.histories if "history" in form else None)
 
 
 def _gymnasium() -> None:

@@ -31,7 +31,7 @@ RULES = {
     "rolling_stone": Rules.preset("rolling_stone", max_actions=150),
     "silent": Rules.preset("silent", num_players=3, max_actions=80, play_on=True),
     "trump": Rules.preset("trump", num_players=5, max_actions=80),
-    "match": Rules.preset("penalty", num_players=2, going_out="immediate", target=20),
+    "match": Rules.preset("penalty", num_players=2, going_out="immediate", hand_size=4, target=6),
 }
 every_rule_set = pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
 
@@ -112,7 +112,7 @@ def test_steps_and_random_play_are_the_same_with_and_without_a_history() -> None
         actions = plain.random_actions()
         assert np.array_equal(with_log.random_actions(), actions)
         logged, batch = with_log.step(actions), plain.step(actions)
-        assert batch.history is None
+        assert not hasattr(batch, "history")
         for name in ("observation", "action_mask", "current_player", "rewards", "terminated", "truncated"):
             assert np.array_equal(getattr(logged, name), getattr(batch, name))
     for vec in (with_log, plain):
@@ -276,3 +276,29 @@ def test_an_agent_with_histories_plays_the_same_game_everywhere(rules: Rules) ->
         ended = going & (terminated | truncated)
         assert all(rewards[i] == games[i].rewards()[0] for i in np.flatnonzero(ended))
         going &= ~ended
+
+
+def test_a_learner_that_is_resumed_hands_over_the_same_histories() -> None:
+    torch = pytest.importorskip("torch")
+    from agents.collector import Collector
+    from agents.company import Company
+    from agents.learner import LearnerConfig
+
+    def collector() -> Collector:
+        return Collector(LearnerConfig(rules=Rules(max_actions=40)), 5, 30, Company.one_among(Remembering(), 4))
+
+    def collect(collector: Collector, iteration: int) -> list[bytes]:
+        collector.collect(lambda t, games: collector.rollout.action_mask[t, games].argmax(1), iteration)
+        return [collector.rollout.action.tobytes(), collector.rollout.observation.tobytes()]
+
+    whole, resumed = collector(), collector()
+    collect(whole, 0)
+    tensors = whole.tensors()
+    resumed.restore(tensors)
+    assert collect(whole, 1) == collect(resumed, 1)
+    assert set(tensors) == {"games", "events", "lengths"}
+    for name in ("events", "lengths"):
+        with pytest.raises(ValueError, match=f"{name}: missing"):
+            resumed.restore({key: value for key, value in tensors.items() if key != name})
+    with pytest.raises(ValueError, match="does not lead"):
+        resumed.restore({**tensors, "lengths": torch.zeros(5, dtype=torch.int64)})

@@ -49,8 +49,6 @@ class Batch:
     rewards: float32 (B, n), of every seat, for the episode that ended in this step; else zeros.
     terminated, truncated: bool (B,), whether an episode ended in this step by the rules or by the deal limit. The
     observation is then the next episode's first (same-step autoreset).
-    history: int8 (B, K, 3), what the seat to act sees of the last K actions of the running deal, see `rs_env.history`;
-        None without ``history=K``.
     """
 
     observation: np.ndarray
@@ -59,7 +57,16 @@ class Batch:
     rewards: np.ndarray
     terminated: np.ndarray
     truncated: np.ndarray
-    history: np.ndarray | None = None
+
+
+@dataclass
+class BatchWithHistory(Batch):
+    """A batch of an environment with ``history=K``.
+
+    history: int8 (B, K, 3), what the seat to act sees of the last K actions of the running deal, see `rs_env.history`.
+    """
+
+    history: np.ndarray
 
 
 class SelfPlayVectorEnv:
@@ -128,7 +135,7 @@ class SelfPlayVectorEnv:
         self._batch = self.new_batch()
         batch = self._batch if self._log is None else self.new_batch()
         self._no_outcomes = (batch.rewards, batch.terminated, batch.truncated)  # for what shows the games after a step
-        self._checked_out: tuple[Any, ...] = (None,) * len(fields(Batch))
+        self._checked_out: tuple[Any, ...] = (None,) * len(fields(self._batch))
         self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
         self._seed_games(check_seed(seed))
         self._run(None, self._batch)
@@ -175,15 +182,17 @@ class SelfPlayVectorEnv:
         b, n = self.num_envs, self.rules.num_players
         width = packed_size(n) if self.packed else self.layout.size
         dtype = np.dtype(np.int64 if self.packed else self.observation_dtype)
-        return Batch(
+        batch = Batch(
             observation=np.zeros((b, width), dtype),
             action_mask=None if self.packed else np.zeros((b, NUM_ACTIONS), np.int8),
             current_player=np.zeros(b, np.int8),
             rewards=np.zeros((b, n), np.float32),
             terminated=np.zeros(b, np.bool_),
             truncated=np.zeros(b, np.bool_),
-            history=np.zeros((b, self.history, 3), np.int8) if self.history else None,
         )
+        if not self.history:
+            return batch
+        return BatchWithHistory(**vars(batch), history=np.zeros((b, self.history, 3), np.int8))
 
     @property
     def histories(self) -> Histories:
@@ -327,7 +336,7 @@ class SelfPlayVectorEnv:
         self._share(kernels.run, kernels.run_parallel, *games, flags, shown, outcomes)
         if self._rows is not None:
             self._share(kernels.scale, kernels.scale_parallel, self._rows, self._high, batch.observation)
-        if batch.history is not None:
+        if isinstance(batch, BatchWithHistory):
             show_recent(self._log, batch.current_player, self.rules.num_players, batch.history)
         return batch
 
@@ -346,7 +355,7 @@ class SelfPlayVectorEnv:
         """The batch to write to. Raises ValueError for buffers that do not fit, or of which one lies within another."""
         if out is None:
             return self._batch
-        if not isinstance(out, Batch):
+        if type(out) is not type(self._batch):
             raise ValueError(f"out={out!r} is not allowed: make it with new_batch()")
         arrays = tuple(vars(out).values())
         if all(map(operator.is_, arrays, self._checked_out)):  # the same as the last time
