@@ -29,6 +29,7 @@ import numpy as np
 
 from rs_env.cards import PICKUP, action_text
 from rs_env.checks import check_whole
+from rs_env.engine import entry
 from rs_env.engine.history import (
     COMPLETED,
     MOST_EVENTS,
@@ -40,7 +41,7 @@ from rs_env.engine.history import (
     show_recent,
     tell,
 )
-from rs_env.engine.view import VIEW
+from rs_env.engine.view import VIEW, empty_views
 from rs_env.game import Game
 from rs_env.rules import Rules
 
@@ -161,7 +162,13 @@ def recent(views: np.ndarray, histories: Histories, history: int) -> np.ndarray:
 
 def recent_of(game: Game, seat: int, history: int) -> np.ndarray:
     """The observation ``history=K`` of a seat in a game: int8 (K, 3), a fresh array."""
-    return recent(np.array([game.view(seat)]), Histories.of([game]), history)[0]
+    views, out = empty_views(game.rules, 1), np.zeros((1, history, 3), np.int8)
+    entry.view(game.states, 0, seat, views)
+    events = np.array([game.events])
+    log = events, np.zeros_like(events), np.full(1, events.size)
+    tell(views, log, new_trace(1))
+    show_recent(log, np.full(1, seat, np.int8), game.num_players, out)
+    return out[0]
 
 
 def highest_recent(num_players: int, history: int) -> np.ndarray:

@@ -80,24 +80,24 @@ def step_in_log(rules: CompiledRules, s: State, action: Action, log: tuple | Non
     if log is None:  # known when this compiles
         play.step(rules, s, action)
         return log
-    events, told, lengths = _with_room(log, i)
+    if log[2][i] + MOST_EVENTS > log[0].shape[1]:
+        log = _longer(log)
+    events, told, lengths = log
     at, seat, led, trump = lengths[i], np.int64(s.turn), s.led, s.trump
     lengths[i] = step_and_log(rules, s, action, events[i], at)
     told[i, at] = _told(events[i, at], seat, led, trump, s.trick == EMPTY)
-    return events, told, lengths
+    return log
 
 
 @njit
-def _with_room(log: tuple, i: Number) -> tuple:
-    """The log, or a copy of twice the length where game i has no room for one more action."""
+def _longer(log: tuple) -> tuple:
+    """A copy of the log with twice the room."""
     events, told, lengths = log
-    if lengths[i] + MOST_EVENTS > events.shape[1]:
-        games, length = events.shape
-        longer_events, longer_told = np.zeros((games, 2 * length), np.uint8), np.zeros((games, 2 * length), np.uint8)
-        longer_events[:, :length] = events
-        longer_told[:, :length] = told
-        return longer_events, longer_told, lengths
-    return events, told, lengths
+    games, length = events.shape
+    longer_events, longer_told = np.zeros((games, 2 * length), np.uint8), np.zeros((games, 2 * length), np.uint8)
+    longer_events[:, :length] = events
+    longer_told[:, :length] = told
+    return longer_events, longer_told, lengths
 
 
 @njit
