@@ -17,12 +17,13 @@ from agents.checkpoint import tensor_like
 from agents.company import LEARNER, Company
 from agents.learner import LearnerConfig
 from rs_env import SelfPlayVectorEnv
-from rs_env.agent import ask
+from rs_env.agent import ask, wants_histories
 from rs_env.cards import NUM_ACTIONS
 from rs_env.engine import entry
 from rs_env.engine.rng import game_key
 from rs_env.engine.state import STATE
 from rs_env.engine.view import empty_views
+from rs_env.history import Histories
 
 Decide = Callable[[int, np.ndarray], np.ndarray]
 """A learner's choice: of a step t and games, int64 (G,), to actions, int64 (G,), for rows (t, games) of the rollout."""
@@ -71,10 +72,11 @@ class Collector:
     def __init__(self, config: LearnerConfig, games: int, steps: int, company: Company | None = None) -> None:
         n = config.rules.num_players
         self.seed = config.seed
-        self.env = SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True)
+        self.company = Company.self_play(n) if company is None else company
+        self._keeps_events = any(map(wants_histories, self.company.frozen))
+        self.env = SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True, keep_events=self._keeps_events)
         self.batch = self.env.reset(config.seed)
         self.rollout = Rollout.empty(steps, games, n, self.env.layout.size, NUM_ACTIONS)
-        self.company = Company.self_play(n) if company is None else company
         self.player = self.company.seats_of(games, n)  # in each game, on each seat
         self._views = empty_views(config.rules, games)
 
@@ -112,14 +114,26 @@ class Collector:
             if number == LEARNER:
                 rollout.action[t, games] = decide(t, games)
             else:
+                agent = self.company.frozen[number - 1]
                 entry.view_turns(self.env.states, games, self._views)
-                rollout.action[t, games] = ask(self.company.frozen[number - 1], self._views[: len(games)])
+                histories = self.env.histories[games] if wants_histories(agent) else None
+                rollout.action[t, games] = ask(agent, self._views[: len(games)], histories=histories)
 
     def tensors(self) -> dict[str, Tensor]:
         """The games as they are between two rollouts."""
-        return {"games": torch.from_numpy(self.env.states.view(np.uint8).reshape(self.env.num_envs, -1).copy())}
+        tensors = {"games": torch.from_numpy(self.env.states.view(np.uint8).reshape(self.env.num_envs, -1).copy())}
+        if self._keeps_events:
+            histories = self.env.histories[:]
+            tensors |= {"events": torch.from_numpy(histories.events), "lengths": torch.from_numpy(histories.lengths)}
+        return tensors
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Go on with these games. Raises ValueError for what does not fit."""
-        games = tensor_like("games", tensors, self.tensors()["games"])
-        self.batch = self.env.restore(games.numpy().reshape(-1).view(STATE))
+        own = self.tensors()
+        games = tensor_like("games", tensors, own["games"])
+        histories = None
+        if self._keeps_events:
+            longest = tensors["events"].shape[1:] if "events" in tensors else ()
+            events = tensor_like("events", tensors, torch.zeros((self.env.num_envs, *longest), dtype=torch.uint8))
+            histories = Histories(events.numpy(), tensor_like("lengths", tensors, own["lengths"]).numpy())
+        self.batch = self.env.restore(games.numpy().reshape(-1).view(STATE), histories=histories)

@@ -24,12 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.agent import Agent, copy_for_agent, draws_by_seed
+from rs_env.agent import Agent, copy_for_agent, draws_by_seed, wants_histories
 from rs_env.baselines import as_agent
+from rs_env.history import Histories
 
 SECONDS_TO_START = 120.0
 _HEADER = struct.Struct("<QQ")  # number of the question, bytes that follow
 _NAME, _ACTIONS, _NOTHING, _ERROR = b"i", b"a", b"n", b"e"
+_NEITHER, _SEEDS, _HISTORIES, _BOTH = (b"%d" % number for number in range(4))  # parameters of the agent's `act`
 _LONGEST_TEXT = 10_000
 
 
@@ -57,11 +59,12 @@ class Isolated:
         self._number, self.name = 0, str(getattr(agent, "name", agent))
         try:
             answer = self._received(time.monotonic() + SECONDS_TO_START, _LONGEST_TEXT)
-            self.name, self._takes_seeds = answer[1:].decode(errors="replace"), answer[:1] == b"1"
+            self.name, takes = answer[1:].decode(errors="replace"), answer[:1]
         except RuntimeError as error:
             raise RuntimeError(f"{error} (a script must make it under: if __name__ == '__main__')") from None
-        if self._takes_seeds:
-            self.act = self._act_with_seeds  # type: ignore[method-assign]  # so that `draws_by_seed` sees the parameter
+        # So that `draws_by_seed` and `wants_histories` see the parameters of the agent's own `act`.
+        acts = {_SEEDS: self._act_by_seeds, _HISTORIES: self._act_by_histories, _BOTH: self._act_by_both}
+        self.act = acts.get(takes, self.act)  # type: ignore[assignment, method-assign]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Isolated, (self._given, self._seconds)
@@ -74,8 +77,16 @@ class Isolated:
         """One action for each view, unchecked; the caller checks it."""
         return self._call(len(views), "act", views)
 
-    def _act_with_seeds(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        return self._call(len(views), "act", views, seeds)
+    def _act_by_seeds(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        return self._call(len(views), "act", views, {"seeds": seeds})
+
+    def _act_by_histories(self, views: np.ndarray, histories: Histories | None = None) -> np.ndarray:
+        return self._call(len(views), "act", views, {"histories": histories})
+
+    def _act_by_both(
+        self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None
+    ) -> np.ndarray:
+        return self._call(len(views), "act", views, {"seeds": seeds, "histories": histories})
 
     def close(self) -> None:
         """End the process; once the agent is gone that happens by itself."""
@@ -161,7 +172,8 @@ def _work(connection: socket.socket, made: Any) -> None:
     try:
         makes = isinstance(made, type) or (callable(made) and not hasattr(made, "act"))
         agent = as_agent(made() if makes else made)
-        _send(connection, 0, _NAME + (b"1" if draws_by_seed(agent) else b"0") + _text(agent.name))
+        takes = (_NEITHER, _SEEDS, _HISTORIES, _BOTH)[draws_by_seed(agent) + 2 * wants_histories(agent)]
+        _send(connection, 0, _NAME + takes + _text(agent.name))
         while True:
             number, length = _HEADER.unpack(_read(connection, _HEADER.size))
             _send(connection, number, _answer(agent, *pickle.loads(_read(connection, length))))
@@ -176,8 +188,11 @@ def _answer(agent: Agent, method: str, *arguments: Any) -> bytes:
         if method == "reset":
             agent.reset(*arguments)
             return _NOTHING
-        views, *seeds = arguments
-        actions = np.asarray(agent.act(copy_for_agent(views), *(s for s in seeds if s is not None)))
+        views, more = arguments[0], arguments[1] if len(arguments) > 1 else {}
+        more = {name: value for name, value in more.items() if value is not None}
+        if "histories" in more:
+            more["histories"] = more["histories"].read_only()
+        actions = np.asarray(agent.act(copy_for_agent(views), **more))
         if actions.shape != views.shape or actions.dtype.kind not in "iu":
             raise ValueError(
                 f"gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}"

@@ -62,7 +62,7 @@ def _game() -> None:
 def _batch() -> None:
     from rs_env import SelfPlayVectorEnv
 
-    forms: list[dict[str, Any]] = [{}, {"packed": True}, {"observation_dtype": "float32"}]
+    forms: list[dict[str, Any]] = [{}, {"packed": True}, {"observation_dtype": "float32"}, {"history": 1}]
     for threads in (1, 2):
         for form in forms:
             vec = SelfPlayVectorEnv(num_envs=2, num_threads=threads, **form)
@@ -70,7 +70,7 @@ def _batch() -> None:
             vec.reset()  # the next decks
             vec.step(vec.random_actions())
             vec.play_randomly(1)
-            vec.restore(vec.states.copy())
+            vec.restore(vec.states.copy(), histories=vec.histories if "history" in form else None)
 
 
 def _gymnasium() -> None:
@@ -80,8 +80,10 @@ def _gymnasium() -> None:
     env = gymnasium.make(name, learner_seat=None)
     env.reset(seed=0)
     env.step(int(env.unwrapped.action_masks().argmax()))  # type: ignore[attr-defined]
-    for opponents in ("random", "pimc:worlds=1"):
-        vec = gymnasium.make_vec(name, num_envs=2, vectorization_mode="vector_entry_point", opponents=opponents)
+    for opponents, history in (("random", 0), ("pimc:worlds=1", 0), ("random", 1), ("pimc:worlds=1", 1)):
+        vec = gymnasium.make_vec(
+            name, num_envs=2, vectorization_mode="vector_entry_point", opponents=opponents, history=history
+        )
         _, infos = vec.reset(seed=0)
         vec.reset()
         vec.step(infos["action_mask"].argmax(1))

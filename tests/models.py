@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import sys
+import zlib
 
 import numpy as np
 
 from rs_env.cards import members
 from rs_env.engine.state import STATE
 from rs_env.engine.view import view_key
+from rs_env.history import Histories, log_of
 
 
 class Model:
@@ -30,6 +32,39 @@ class Model:
             [c[int(view_key(v, s) % np.uint64(len(c)))] for c, v, s in zip(choices, views, seeds, strict=True)],
             np.int64,
         )
+
+
+class Remembering(Model):
+    """Chooses by all bytes of the histories. They must lead to its views, and whoever asks must have them."""
+
+    name = "remembering"
+    may_lack_them = False
+
+    def act(  # type: ignore[override]
+        self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None
+    ) -> np.ndarray:
+        if histories is None:
+            if self.may_lack_them:
+                return super().act(views, seeds)
+            raise ValueError("asked without histories")
+        log_of(views, histories)
+        choices = [members(view["legal"]) for view in views]
+        return np.array([c[zlib.crc32(row.tobytes()) % len(c)] for c, row in zip(choices, histories, strict=True)])
+
+
+class Forgetful(Remembering):
+    """The same, but for who asks without histories."""
+
+    may_lack_them = True
+
+
+class Scribbling(Forgetful):
+    def act(  # type: ignore[override]
+        self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None
+    ) -> np.ndarray:
+        if histories is not None:
+            histories.events[:] = 0
+        return super().act(views, seeds, histories)
 
 
 class Writing(Model):

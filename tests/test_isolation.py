@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import PLACES
-from models import Floats, Model, Searching, Writing
+from models import Floats, Forgetful, Model, Remembering, Searching, Writing
 
-from rs_env.agent import draws_by_seed
+from rs_env.agent import draws_by_seed, wants_histories
 from rs_env.arena import SearchResponder, best_response, duel, league
 from rs_env.baselines import make_agent
 from rs_env.isolation import Isolated
@@ -119,6 +119,13 @@ def test_an_isolated_agent_plays_as_it_does_here(closing: Any) -> None:
         assert there.act(views, seeds).tolist() == here.act(views, seeds).tolist()  # type: ignore[call-arg]
         check_agent(there, positions=20)
     assert not draws_by_seed(closing(Old()))
+    assert wants_histories(closing(Forgetful())) and not wants_histories(closing(Model()))
+
+
+def test_an_isolated_agent_gets_the_histories_that_it_wants(closing: Any) -> None:
+    here, there = duel(Remembering(), "random", deals=3), duel(closing(Remembering()), "random", deals=3)
+    assert (here.win_share, here.actions) == (there.win_share, there.actions)
+    check_agent(closing(Forgetful()), positions=20)
 
 
 @pytest.mark.parametrize("ask_it", PLACES)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from models import Floats, Model, Writing
+from models import Floats, Forgetful, Model, Remembering, Scribbling, Writing
 from strategies import preset_rules
 
 import rs_env
@@ -21,6 +21,7 @@ from rs_env.rules import Rules
 from rs_env.testing import AgentError, check_agent, random_views
 
 QUICK = ["random", "heuristic", "low", "longest", "dumper", "pimc:worlds=2", "expert:worlds=2", "ismcts:iterations=10"]
+QUICK += ["adaptive:worlds=2,tries=2"]
 
 
 class Lucky(Model):
@@ -75,6 +76,7 @@ def test_all_baselines_are_checked() -> None:
 )
 def test_a_faultless_agent_passes_with_any_rules(rules: Rules) -> None:
     check_agent(Model(), rules, positions=10)
+    check_agent(Forgetful(), rules, positions=10)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,8 @@ def test_a_faultless_agent_passes_with_any_rules(rules: Rules) -> None:
         (Counting, "depends on the other views asked with it"),
         (Illegal, "illegal action 52"),
         (Writing, "writes to its views"),
+        (Scribbling, "writes to its views or histories"),
+        (Remembering, "asked without histories"),
         (Peeking, "not blind"),
         (TooFew, "integers of shape"),
         (Floats, "gave float64"),

@@ -44,7 +44,7 @@ class PlayerType:
         return weights_of(**(LADDER[self.player] if isinstance(self.player, str) else dict(self.player)))
 
 
-# Fitted to the decisions of `pimc`, `ismcts` and `expert` by maximum likelihood and rounded: hardly better than a guess,
+# Fitted to decisions of `pimc`, `ismcts` and `expert` by maximum likelihood and rounded: hardly better than a guess,
 # but enough to tell them from players at random after some twenty decisions.
 _LIKE_SEARCHERS = (
     ("void", 1.7),

@@ -17,6 +17,7 @@ from rs_env.engine.bits import (
     unpack_actions,
     without_lowest,
 )
+from rs_env.engine.history import begin_log, step_in_log
 from rs_env.engine.jit import njit
 from rs_env.engine.observation import encode
 from rs_env.engine.packing import encode_packed
@@ -139,6 +140,59 @@ def run(
             unpack_actions(mask_row, i * NUM_ACTIONS, options)
         legal[i] = options
         current_player[i] = s.turn
+
+
+# The same where a log is kept, see `rs_env.engine.history`: first these, then `run` to show the games. They return the
+# log, or a longer one.
+
+
+@njit(cache=True, nogil=True)
+def begin_logs(rules_array: RulesArray, states: States, log: tuple) -> None:
+    """Begin the logs of games that have just begun."""
+    for i in range(states.shape[0]):
+        begin_log(rules_array[0], states[i], log, i)
+
+
+@njit(cache=True, nogil=True)
+def act_in_log(
+    rules_array: RulesArray, states: States, actions: Array, skip_forced: bool, outcomes: tuple, log: tuple
+) -> tuple:
+    """Step the games and write outcomes, as `run` does."""
+    rules = rules_array[0]
+    rewards, terminated, truncated = outcomes
+    rewards[:] = 0.0
+    terminated[:] = False
+    truncated[:] = False
+    for i in range(states.shape[0]):
+        s = states[i]
+        log = step_in_log(rules, s, actions[i], log, i)
+        while skip_forced and s.status == RUNNING:
+            legal = play.options(rules, s)
+            if without_lowest(legal) != EMPTY:
+                break
+            log = step_in_log(rules, s, lowest(legal), log, i)
+        if s.status != RUNNING:
+            _finish(rules, s, outcomes, i)
+            begin_log(rules, s, log, i)
+    return log
+
+
+@njit(cache=True, nogil=True)
+def play_randomly_in_log(rules_array: RulesArray, states: States, policy: Array, steps: Number, log: tuple) -> tuple:
+    """What `play_randomly` does, with the same draws."""
+    rules = rules_array[0]
+    for i in range(states.shape[0]):
+        s = states[i]
+        for _ in range(steps):
+            options = play.options(rules, s)
+            if options != PICKUP_BIT:
+                policy[i] = advance(policy[i])
+            log = step_in_log(rules, s, nth_member(options, below(policy[i], popcount(options))), log, i)
+            if s.status != RUNNING:
+                play.next_deck(rules, s)
+                play.begin_episode(rules, s, NOBODY)
+                begin_log(rules, s, log, i)
+    return log
 
 
 @njit(cache=True, nogil=True)

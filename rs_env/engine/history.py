@@ -1,4 +1,5 @@
-"""The public history of a deal, one byte an event, and what a seat could know at each decision of it.
+"""The public history of a deal, one byte an event; what each action of it did, and what a seat could know at each
+decision.
 
 An event is an action (0..52), with `NOTICED` added where it was a silent play that the table noticed; `SHOWN` plus a
 card is the card shown as trump, which comes first in such a deal; `NEXT_DEAL` begins the next deal of a match. Whose
@@ -7,24 +8,31 @@ action it was follows from the rules.
 All movements of cards are public but for the deal: a card that nobody has seen lies where it was dealt. So at the end
 of a history the hand that a seat had at an earlier decision is what has been seen since, which is the same in all
 worlds, and its cards that are unseen to this day, which are those of its hand in a world (`hand_at`).
+
+The log of B games is a tuple (events, told, lengths). Row i of `events` (uint8, (B, L)) holds the ``lengths[i]`` events
+of game i. `told` (uint8, (B, L)) says beside each action who took it (its lowest bits, `SEAT`) and, `WHAT` bits higher,
+what it did: `LED` .. `PICKED_UP`, plus `COMPLETED` where the card completed its trick.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from rs_env.cards import NUM_CARDS, PICKUP
+from rs_env.cards import NUM_CARDS, NUM_RANKS, PICKUP
 from rs_env.engine import play
 from rs_env.engine.bits import EMPTY, bit, popcount
 from rs_env.engine.jit import njit
-from rs_env.engine.state import LAST_DEALT, PUBLIC_FIELDS, RULES, RUNNING, STATE
-from rs_env.engine.types import Action, Array, CardSet, CompiledRules, Number, State, View
+from rs_env.engine.state import LAST_DEALT, NO_SUIT, PUBLIC_FIELDS, RULES, RUNNING, STATE
+from rs_env.engine.types import Action, Array, CardSet, CompiledRules, Number, Seat, State, Suit, View, Views
 from rs_env.engine.view import copy_public
 from rs_env.rules import MAX_PLAYERS
 
 NOTICED, SHOWN, NEXT_DEAL = 64, 128, 255
 MOST_EVENTS = 3  # of one action: itself, the beginning of the next deal, and its trump
 ACTION = 63  # the bits of an event that are the action
+LED, FOLLOWED, RUFFED, SILENT, CAUGHT, PICKED_UP = range(1, 7)  # what an action did; CAUGHT: a silent play was noticed
+COMPLETED = 8  # added: the card completed its trick
+SEAT, WHAT = 7, 3  # the bits that are the seat, and how many they are
 _UNSEEN = bit.py_func(63)  # instead of all cards of a hand that are unseen to the end
 
 # Writing
@@ -56,7 +64,126 @@ def step_and_log(rules: CompiledRules, s: State, action: Action, log: Array, len
     return length
 
 
+@njit
+def begin_log(rules: CompiledRules, s: State, log: tuple | None, i: Number) -> None:
+    """Begin the log of game i, whose deal or match `s` has just begun; without a log do nothing."""
+    if log is not None:
+        events, _, lengths = log
+        lengths[i] = log_trump(rules, s, events[i], 0)
+
+
+@njit
+def step_in_log(rules: CompiledRules, s: State, action: Action, log: tuple | None, i: Number) -> tuple | None:
+    """Take a legal action in game i and write it to the log, if there is one; returns the log, or a longer one if it
+    was too short.
+    """
+    if log is None:  # known when this compiles
+        play.step(rules, s, action)
+        return log
+    if log[2][i] + MOST_EVENTS > log[0].shape[1]:
+        log = _longer(log)
+    events, told, lengths = log
+    at, seat, led, trump = lengths[i], np.int64(s.turn), s.led, s.trump
+    lengths[i] = step_and_log(rules, s, action, events[i], at)
+    told[i, at] = _told(events[i, at], seat, led, trump, s.trick == EMPTY)
+    return log
+
+
+@njit
+def _longer(log: tuple) -> tuple:
+    """A copy of the log with twice the room."""
+    events, told, lengths = log
+    games, length = events.shape
+    longer_events, longer_told = np.zeros((games, 2 * length), np.uint8), np.zeros((games, 2 * length), np.uint8)
+    longer_events[:, :length] = events
+    longer_told[:, :length] = told
+    return longer_events, longer_told, lengths
+
+
+@njit
+def _told(event: Number, seat: Seat, led: Suit, trump: Suit, trick_is_over: bool) -> Number:
+    """What an action, of which `event` tells, did to a trick with this led suit; an entry of `told`."""
+    action = np.int64(event) & ACTION
+    if action == PICKUP:
+        what = PICKED_UP
+    elif event & NOTICED:
+        what = CAUGHT
+    else:
+        suit = action // NUM_RANKS
+        if led == NO_SUIT:
+            what = LED
+        elif suit == led:
+            what = FOLLOWED
+        else:
+            what = RUFFED if suit == trump else SILENT
+        if trick_is_over:
+            what += COMPLETED
+    return seat | what << WHAT
+
+
+@njit(cache=True, nogil=True)
+def show_recent(log: tuple, seats: Array, num_players: Number, out: Array) -> None:
+    """Write the newest actions of the running deal of each game, as a seat of it (int8, (B,)) sees them, to an int8
+    array (B, K, 3): relative seat, action, what it did; oldest first, with zeros before them.
+    """
+    events, told, lengths = log
+    for i in range(out.shape[0]):
+        place, at = out.shape[1], lengths[i]
+        while place > 0 and at > 0 and events[i, at - 1] < SHOWN:
+            place -= 1
+            at -= 1
+            seat = np.int64(told[i, at] & SEAT) - seats[i]
+            out[i, place, 0] = seat + num_players if seat < 0 else seat
+            out[i, place, 1] = events[i, at] & ACTION
+            out[i, place, 2] = told[i, at] >> WHAT
+        for before in range(place):
+            out[i, before, 0] = out[i, before, 1] = out[i, before, 2] = 0
+
+
 # Reading
+
+
+@njit(cache=True, nogil=True)
+def tell(views: Views, log: tuple, memory: tuple[Array, Array, Array, Array]) -> Number:
+    """Fill in what a log tells beside the events of each game's running deal, of which there is a view; from public
+    knowledge alone. Returns the number of the first game whose events do not lead to its view, or -1.
+
+    memory: of `new_trace`.
+    """
+    events, told, lengths = log
+    for i in range(views.shape[0]):
+        if not _tell_deal(views[i], events[i, : lengths[i]], told[i], memory):
+            return i
+    return -1
+
+
+@njit
+def _tell_deal(view: View, events: Array, told: Array, memory: tuple[Array, Array, Array, Array]) -> bool:
+    rules_array, states, first_seen, _ = memory
+    rules_array[0] = view.rules
+    rules_array[0].target = 0.0
+    s = states[0]
+    begin = _beginning(events)
+    first_seen[:] = EMPTY
+    if not _begin_deal(rules_array, s, view, events, begin, first_seen):
+        return False
+    for i in range(begin, events.shape[0]):
+        _reveal(s, events[i], first_seen)
+        seat, led, trump = np.int64(s.turn), s.led, s.trump
+        if not _follow(rules_array, s, events[i]):
+            return False
+        if events[i] < SHOWN:
+            told[i] = _told(events[i], seat, led, trump, s.trick == EMPTY)
+    return view.status != RUNNING or _leads_to(s, view)  # at its end a match has another status than its deal
+
+
+@njit
+def _beginning(events: Array) -> Number:
+    """Where the events of the running deal begin."""
+    begin = events.shape[0]
+    while begin > 0 and events[begin - 1] != NEXT_DEAL:
+        begin -= 1
+    return begin
 
 
 DECISION = np.dtype(
@@ -86,10 +213,7 @@ def trace(view: View, events: Array, memory: tuple[Array, Array, Array, Array]) 
     rules_array[0] = view.rules
     rules_array[0].target = 0.0
     s = states[0]
-    begin = 0
-    for i in range(events.shape[0]):
-        if events[i] == NEXT_DEAL:
-            begin = i + 1
+    begin = _beginning(events)
     first_seen[:] = EMPTY
     if not _begin_deal(rules_array, s, view, events, begin, first_seen):
         return -1

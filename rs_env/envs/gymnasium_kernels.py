@@ -4,6 +4,7 @@ games: indices (int64) of the games concerned. learners: the learner's seat in e
 weights, seeds). By place, the number of seats to the left of the learner's left neighbour, `asked` (bool) says whether
 an agent that is not compiled plays there, and `weights` is the rule-based player there, the last row being the one that
 replaces illegal actions; `seeds` (uint64) are what these draw from, by game and place.
+log: of all games, see `rs_env.engine.history`, or None; functions that take actions return it, or a longer one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from rs_env.baselines import tips
 from rs_env.cards import NUM_ACTIONS
 from rs_env.engine import play
 from rs_env.engine.bits import EMPTY, address_of, lowest, unpack_actions, without_lowest
+from rs_env.engine.history import begin_log, step_in_log
 from rs_env.engine.jit import njit
 from rs_env.engine.observation import encode
 from rs_env.engine.scoring import reward
@@ -31,7 +33,13 @@ def begin_games(states: States, games: Array, seeds: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def begin_episodes(
-    rules_array: RulesArray, states: States, games: Array, next_deck: Array, fixed_seat: Seat, learners: Array
+    rules_array: RulesArray,
+    states: States,
+    games: Array,
+    next_deck: Array,
+    fixed_seat: Seat,
+    learners: Array,
+    log: tuple | None,
 ) -> None:
     """Deal, with the next deck where so marked, and write the learner's seat: the fixed one, or where that is -1 a
     drawn one.
@@ -41,6 +49,7 @@ def begin_episodes(
         if next_deck[k]:
             play.next_deck(rules_array[0], s)
         play.begin_episode(rules_array[0], s, NOBODY)
+        begin_log(rules_array[0], s, log, games[k])
         learners[games[k]] = fixed_seat if fixed_seat >= 0 else play.seat_of_learner(rules_array[0], s)
 
 
@@ -53,7 +62,8 @@ def act(
     illegal: Array,
     views: Views,
     opponents: tuple,
-) -> None:
+    log: tuple | None,
+) -> tuple | None:
     """Take the learner's actions, random ones in place of illegal ones."""
     _, weights, seeds = opponents
     chances = np.empty(tips.NUM_CHANCES)
@@ -63,7 +73,8 @@ def act(
         if illegal[i]:
             fill_view(rules_array[0], states[i], states[i].turn, views[0])
             action = tips.act(weights[-1], views[0], seeds[i, -1], chances)
-        play.step(rules_array[0], states[i], action)
+        log = step_in_log(rules_array[0], states[i], action, log, i)
+    return log
 
 
 @njit(cache=True, nogil=True)
@@ -73,20 +84,23 @@ def play_on(
     games: Array,
     views: Views,
     opponents: tuple,
-    learners: Array,
-    skip_forced: bool,
+    learners: tuple,
     legal: Array,
-) -> None:
+    log: tuple | None,
+) -> tuple | None:
     """Play each game to the learner's turn, to that of an opponent that must be asked, or to the end; write the legal
     actions there.
+
+    learners: a tuple (learners, skip_forced); the latter says whether learners' turns with one legal action are played.
     """
     asked, weights, seeds = opponents
+    seats, skip_forced = learners
     chances = np.empty(tips.NUM_CHANCES)
     n = np.int64(rules_array[0].num_players)
     for k in range(games.shape[0]):
         i = games[k]
         s = states[i]
-        learner = learners[i]
+        learner = seats[i]
         options = play.legal_actions(rules_array[0], s)
         while s.status == RUNNING:
             seat = np.int64(s.turn)
@@ -96,21 +110,24 @@ def play_on(
             place = seat - learner - 1
             place += n if place < 0 else 0
             if forced:
-                play.step(rules_array[0], s, lowest(options))
+                log = step_in_log(rules_array[0], s, lowest(options), log, i)
             elif asked[place]:
                 break
             else:
                 fill_view(rules_array[0], s, seat, views[0])
-                play.step(rules_array[0], s, tips.act(weights[place], views[0], seeds[i, place], chances))
+                action = tips.act(weights[place], views[0], seeds[i, place], chances)
+                log = step_in_log(rules_array[0], s, action, log, i)
             options = play.legal_actions(rules_array[0], s)
         legal[i] = options
+    return log
 
 
 @njit(cache=True, nogil=True)
-def answer(rules_array: RulesArray, states: States, games: Array, actions: Array) -> None:
+def answer(rules_array: RulesArray, states: States, games: Array, actions: Array, log: tuple | None) -> tuple | None:
     """Take what opponents that were asked have chosen in these games."""
     for k in range(games.shape[0]):
-        play.step(rules_array[0], states[games[k]], actions[k])
+        log = step_in_log(rules_array[0], states[games[k]], actions[k], log, games[k])
+    return log
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 
 from rs_env.actions import IllegalActionError, action_number
 from rs_env.agent import Agent
@@ -15,13 +16,14 @@ from rs_env.baselines import make_agent
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry
-from rs_env.engine.layout import ObservationDtype, check_observation_dtype, scaled
+from rs_env.engine.layout import Layout, ObservationDtype, check_observation_dtype, scaled
 from rs_env.engine.observation import new_mask, observation_spec
 from rs_env.engine.state import compile_rules
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
 from rs_env.envs.pettingzoo import read_reset_options
-from rs_env.envs.spaces import ActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, box_of, history_space
 from rs_env.game import Game
+from rs_env.history import Histories, check_history, recent_of
 from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
@@ -29,6 +31,7 @@ IllegalAction = Literal["penalise", "raise", "random"]
 ILLEGAL_ACTION: tuple[IllegalAction, ...] = get_args(IllegalAction)
 ILLEGAL_REWARD = -1.0
 MOST_DEALS_WITHOUT_DECISION = 1000
+Observation = np.ndarray | dict[str, np.ndarray]
 
 
 class RollingStoneEnv(gymnasium.Env):
@@ -44,6 +47,8 @@ class RollingStoneEnv(gymnasium.Env):
         ``info["illegal_action"]``. Anything but a whole number is always an `ActionTypeError`, with nothing changed.
     render_mode: None, ``"ansi"``, ``"human"`` or ``"rgb_array"``.
     observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1.
+    history: 1..1024: observations are ``{"observation": the vector, "history": int8 (K, 3)}``, the latter the last K
+        actions of the running deal, see `rs_env.history`; 0: the vectors alone.
 
     Observations are vectors (see `rs_env.ObservationSpec`, here `layout`), always fresh arrays; the mask of legal
     actions (int8, 53) is in ``info["action_mask"]`` and, for sb3-contrib's MaskablePPO, in `action_masks()`. The reward
@@ -64,12 +69,14 @@ class RollingStoneEnv(gymnasium.Env):
         illegal_action: IllegalAction = "penalise",
         render_mode: RenderMode | None = None,
         observation_dtype: ObservationDtype = "int8",
+        history: int = 0,
         **rule_overrides: Any,
     ) -> None:
         self.rules = rules_of_call(RollingStoneEnv, rules, num_players, rule_overrides)
         check_learner(self.rules, learner_seat, illegal_action)
         self.render_mode = check_render_mode(render_mode)
         self.observation_dtype = check_observation_dtype(observation_dtype)
+        self.history = check_history(history)
         self.skip_forced, self.illegal_action = bool(skip_forced), illegal_action
         self._fixed_seat = learner_seat
         self.learner_seat = learner_seat or 0
@@ -78,7 +85,7 @@ class RollingStoneEnv(gymnasium.Env):
         self._substitute = make_agent("random")
         self.layout = observation_spec(self.rules.num_players)
         self._high = self.layout.high.astype(np.float32)
-        self.observation_space = box_of(self.layout, self.observation_dtype)
+        self.observation_space = observation_space(self.layout, self.observation_dtype, self.history)
         self.action_space = ActionSpace()
         self._seed: int | None = None
         self._done = True
@@ -102,7 +109,7 @@ class RollingStoneEnv(gymnasium.Env):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Deal and play to the learner's first turn; see the class."""
         deck, dealer = read_reset_options(self.rules, options)
         if seed is not None or self._seed is None:
@@ -127,7 +134,7 @@ class RollingStoneEnv(gymnasium.Env):
                 return self._observation(), {"action_mask": self.action_masks().astype(np.int8)}
         raise no_decision()
 
-    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take the learner's action and play to its next turn or the end."""
         if self._done:
             raise gymnasium.error.ResetNeeded(
@@ -170,11 +177,17 @@ class RollingStoneEnv(gymnasium.Env):
                 game.play(legal[0])
             else:
                 place = (seat - self.learner_seat) % n - 1  # type: ignore[operator]
-                game.play(int(self._opponents.act(place, this_game, np.array([game.view(seat)]))[0]))  # type: ignore[arg-type]
+                views = np.array([game.view(seat)])  # type: ignore[arg-type]
+                histories = Histories.of([game]) if self._opponents.want_histories[place] else None
+                game.play(int(self._opponents.act(place, this_game, views, histories)[0]))
 
-    def _observation(self) -> np.ndarray:
+    def _observation(self) -> Observation:
         observation, _ = self.game.observation_for(self.learner_seat)
-        return observation if self.observation_dtype == "int8" else scaled(observation, self._high)
+        if self.observation_dtype != "int8":
+            observation = scaled(observation, self._high)
+        if not self.history:
+            return observation
+        return {"observation": observation, "history": recent_of(self.game, self.learner_seat, self.history)}
 
     def action_masks(self) -> np.ndarray:
         """Which of the 53 actions are legal now, bool; all False when the game is over."""
@@ -196,6 +209,14 @@ class RollingStoneEnv(gymnasium.Env):
     def _show(self) -> None:
         if self.render_mode == "human":
             self.render()
+
+
+def observation_space(layout: Layout, dtype: str, history: int) -> spaces.Space:
+    """The space of vectors of this layout, with the last actions beside them unless `history` is 0."""
+    vectors = box_of(layout, dtype)
+    if not history:
+        return vectors
+    return spaces.Dict({"observation": vectors, "history": history_space(layout.num_players, history)})
 
 
 def check_learner(rules: Rules, learner_seat: int | None, illegal_action: IllegalAction) -> None:

@@ -21,6 +21,7 @@ from rs_env.baselines.tips import TIPS
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry
+from rs_env.engine.history import show_recent
 from rs_env.engine.layout import ObservationDtype, check_observation_dtype, scaled
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.state import RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
@@ -30,12 +31,15 @@ from rs_env.envs.gymnasium_single import (
     ILLEGAL_REWARD,
     MOST_DEALS_WITHOUT_DECISION,
     IllegalAction,
+    Observation,
     check_learner,
     no_decision,
+    observation_space,
 )
 from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
-from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace
 from rs_env.game import Game
+from rs_env.history import Histories, check_history, new_log
 from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
@@ -76,6 +80,7 @@ class RollingStoneVectorEnv(VectorEnv):
         render_mode: RenderMode | None = None,
         observation_dtype: ObservationDtype = "int8",
         autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
+        history: int = 0,
         **rule_overrides: Any,
     ) -> None:
         self.num_envs = check_whole("num_envs", num_envs, 1, (1 << 31) - 1)
@@ -83,12 +88,13 @@ class RollingStoneVectorEnv(VectorEnv):
         check_learner(self.rules, learner_seat, illegal_action)
         self.render_mode = check_render_mode(render_mode)
         self.observation_dtype = check_observation_dtype(observation_dtype)
+        self.history = check_history(history)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.skip_forced, self.illegal_action = bool(skip_forced), illegal_action
         n = self.rules.num_players
         self.layout = observation_spec(n)
-        self.single_observation_space = box_of(self.layout, self.observation_dtype)
+        self.single_observation_space = observation_space(self.layout, self.observation_dtype, self.history)
         self.single_action_space = ActionSpace()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = BatchActionSpace(self.num_envs)
@@ -115,6 +121,8 @@ class RollingStoneVectorEnv(VectorEnv):
         self._broken = False  # by an exception, with games in a turn of an opponent
         self._views = empty_views(self.rules, self.num_envs)
         self._legal = np.zeros(self.num_envs, np.uint64)
+        is_logged = self.history > 0 or any(self._opponents.want_histories)
+        self._log = new_log(self.rules, self.num_envs) if is_logged else None
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the rule set as compiled code takes it: read-only, which a copy would not be."""
@@ -126,7 +134,7 @@ class RollingStoneVectorEnv(VectorEnv):
 
     def reset(
         self, *, seed: int | Sequence[int | None] | np.ndarray | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Start games anew: game i from ``seed + i`` or ``seed[i]``, or with its next deck where that is None.
 
         options: ``{"reset_mask": bool (num_envs,)}`` starts those games only, and ``infos["_action_mask"]`` says so;
@@ -202,7 +210,9 @@ class RollingStoneVectorEnv(VectorEnv):
         """Deal in these games, with the next deck where so marked, until the learner has a turn in each."""
         self._done[games] = False
         for _ in range(MOST_DEALS_WITHOUT_DECISION):
-            kernels.begin_episodes(self._compiled, self.states, games, next_deck, self._fixed_seat, self.learner_seats)
+            kernels.begin_episodes(
+                self._compiled, self.states, games, next_deck, self._fixed_seat, self.learner_seats, self._log
+            )
             self._play_on(games)
             games = games[self.states["status"][games] != RUNNING]
             if not len(games):
@@ -210,7 +220,7 @@ class RollingStoneVectorEnv(VectorEnv):
             next_deck = np.ones(len(games), np.bool_)
         raise no_decision()
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take the learner's action in each game; see the class.
 
         Raises ActionTypeError for actions that are not integers, ValueError for another shape than (num_envs,), and
@@ -229,7 +239,9 @@ class RollingStoneVectorEnv(VectorEnv):
         going = np.flatnonzero(~(penalised | self._done))
         self._broken = True  # until all is done
         self._deal(anew, np.ones(len(anew), np.bool_))
-        kernels.act(self._compiled, self.states, going, actions, illegal, self._views, self._compiled_opponents)
+        self._log = kernels.act(
+            self._compiled, self.states, going, actions, illegal, self._views, self._compiled_opponents, self._log
+        )
         self._play_on(going)
         status = self.states["status"]
         terminated, truncated = (status == TERMINATED) | penalised, status == TRUNCATED
@@ -256,7 +268,7 @@ class RollingStoneVectorEnv(VectorEnv):
                 f"game {first} is over: reset it by options={{'reset_mask': ...}} before step()"
             )
 
-    def _dealt_in_the_same_step(self, illegal: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+    def _dealt_in_the_same_step(self, illegal: np.ndarray, last: Observation) -> tuple[Observation, dict[str, Any]]:
         """Observations and infos of a step in which games have ended: the next deals, and the last observations in the
         infos.
         """
@@ -264,7 +276,7 @@ class RollingStoneVectorEnv(VectorEnv):
         ended = np.flatnonzero(is_over)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for i in ended:
-            final_obs[i] = last[i]
+            final_obs[i] = {name: rows[i] for name, rows in last.items()} if isinstance(last, dict) else last[i]
         nothing = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
         final = {"action_mask": nothing, "_action_mask": is_over, **_flags(illegal & is_over)}
         self._deal(ended, np.ones(len(ended), np.bool_))
@@ -274,15 +286,15 @@ class RollingStoneVectorEnv(VectorEnv):
     def _play_on(self, games: np.ndarray) -> None:
         """Play the opponents' turns in these games, and forced ones of the learner if those are skipped."""
         while True:
-            kernels.play_on(
+            self._log = kernels.play_on(
                 self._compiled,
                 self.states,
                 games,
                 self._views,
                 self._compiled_opponents,
-                self.learner_seats,
-                self.skip_forced,
+                (self.learner_seats, self.skip_forced),
                 self._legal,
+                self._log,
             )
             if not self._asked.any():
                 return
@@ -296,13 +308,28 @@ class RollingStoneVectorEnv(VectorEnv):
                 asked = games[waiting & (places == place)]
                 if len(asked):
                     entry.view_turns(self.states, asked, self._views)
-                    actions = self._opponents.act(place, asked, self._views[: len(asked)])
-                    kernels.answer(self._compiled, self.states, asked, actions)
+                    actions = self._opponents.act(
+                        place, asked, self._views[: len(asked)], self._histories(place, asked)
+                    )
+                    self._log = kernels.answer(self._compiled, self.states, asked, actions, self._log)
 
-    def _observations(self) -> np.ndarray:
+    def _histories(self, place: int, games: np.ndarray) -> Histories | None:
+        """Those of some games, where the opponents at this place want them."""
+        if self._log is None or not self._opponents.want_histories[place]:
+            return None
+        events, _, lengths = self._log
+        return Histories(events, lengths)[games]
+
+    def _observations(self) -> Observation:
         observations = np.empty((self.num_envs, self.layout.size), np.int8)
         kernels.observe(self._compiled, self.states, self.learner_seats, observations.reshape(-1))
-        return observations if self.observation_dtype == "int8" else scaled(observations, self._high)
+        if self.observation_dtype != "int8":
+            observations = scaled(observations, self._high)
+        if not self.history:
+            return observations
+        recent = np.empty((self.num_envs, self.history, 3), np.int8)
+        show_recent(self._log, self.learner_seats.astype(np.int8), self.rules.num_players, recent)
+        return {"observation": observations, "history": recent}
 
     def _infos(self) -> dict[str, Any]:
         return {"action_mask": self._masks(), "_action_mask": np.ones(self.num_envs, np.bool_)}

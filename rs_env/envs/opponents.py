@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.agent import Agent, ask, draws_by_seed
+from rs_env.agent import Agent, ask, draws_by_seed, wants_histories
 from rs_env.baselines import as_agent
 from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.engine.rng import game_key
+from rs_env.history import Histories
 
 _STREAM = 0x0DD0_BEAD_5EA7_0000
 # By the id of an agent: the opponents of the environment that plays with the object itself.
@@ -48,11 +49,13 @@ def agents_of(opponents: str | Agent | Sequence[str | Agent], count: int) -> lis
 class Opponents:
     """The opponents of `num_games` games; place k is that of the seat k + 1 after the learner's.
 
-    seeds: uint64 (num_games, places), what each game's opponents draw from, for compiled code too.
+    seeds: uint64 (num_games, places), what each game's opponents draw from, for compiled code too. want_histories:
+    for each place, whether `act` is to be given the histories of the games.
     """
 
     def __init__(self, agents: Sequence[Agent], num_games: int) -> None:
         self.agents = list(agents)
+        self.want_histories = [wants_histories(agent) for agent in self.agents]
         self.seeds = np.zeros((num_games, len(self.agents)), np.uint64)
         own: dict[int, list[Agent]] = {}  # an agent that was given for several places is one object in each game
         for agent in self.agents:
@@ -88,14 +91,22 @@ class Opponents:
             if own is not None:
                 own[game].reset(int(self.seeds[game, place]))
 
-    def act(self, place: int, games: np.ndarray, views: np.ndarray) -> np.ndarray:
-        """The choices of the opponents at a place, int64 (k,), in these games (indices (k,)), from their views (k,)."""
+    def act(self, place: int, games: np.ndarray, views: np.ndarray, histories: Histories | None = None) -> np.ndarray:
+        """The choices of the opponents at a place, int64 (k,), in these games (indices (k,)), from their views (k,) and
+        histories.
+        """
         own = self._own[place]
         if own is None:
-            return ask(self.agents[place], views, self.seeds[games, place])
+            return ask(self.agents[place], views, self.seeds[games, place], histories)
         if own[0] is own[-1]:
-            return ask(own[0], views)
-        return np.concatenate([ask(own[game], views[k : k + 1]) for k, game in enumerate(games.tolist())])
+            return ask(own[0], views, histories=histories)
+        each = [slice(k, k + 1) for k in range(len(games))]
+        return np.concatenate(
+            [
+                ask(own[game], views[k], histories=None if histories is None else histories[k])
+                for game, k in zip(games.tolist(), each, strict=True)
+            ]
+        )
 
     def compiled_weights(self, place: int) -> np.ndarray | None:
         """The weights of a rule-based player, which compiled code can play itself; None for any other."""

@@ -25,8 +25,9 @@ from rs_env.cards import NUM_ACTIONS, PICKUP
 from rs_env.checks import check_seed
 from rs_env.engine.layout import ObservationDtype, check_observation_dtype, scaled
 from rs_env.engine.observation import new_mask, observation_spec, state_spec
-from rs_env.envs.spaces import ActionSpace, box_of
+from rs_env.envs.spaces import ActionSpace, box_of, history_space
 from rs_env.game import Game, check_dealer, check_decks
+from rs_env.history import check_history, recent_of
 from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
 
@@ -45,6 +46,8 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
     flat: observations are the plain vectors, and masks stand in `infos` only.
     mark_waiting: masks of seats that are not to act allow the pickup instead of nothing, so that no mask is all zero,
         which some libraries cannot sample from; what such a seat chooses in `parallel_env` has no effect.
+    history: observations also have ``"history"``, int8 (K, 3): the last K actions of the running deal, see
+        `rs_env.history`; 1..1024, or 0 for none. Not together with `flat`.
     Further keywords are options of `Rules`; ``max_cycles`` means ``max_actions``. Raises TypeError for an unknown one,
     and ValueError for a value that is not allowed.
 
@@ -69,13 +72,16 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         observation_dtype: ObservationDtype = "int8",
         flat: bool = False,
         mark_waiting: bool = False,
+        history: int = 0,
         **rule_overrides: Any,
     ) -> None:
         super().__init__()
         self.rules = rules_of_call(raw_env, rules, num_players, rule_overrides)
         self.render_mode = check_render_mode(render_mode)
         self.observation_dtype = check_observation_dtype(observation_dtype)
-        self.flat, self.mark_waiting = bool(flat), bool(mark_waiting)
+        self.flat, self.mark_waiting, self.history = bool(flat), bool(mark_waiting), check_history(history)
+        if self.flat and self.history:
+            raise ValueError(f"history={history!r} is not allowed with flat=True: a flat observation is one vector")
         self._waiting_mask = new_mask()
         self._waiting_mask[PICKUP] = self.mark_waiting
         n = self.rules.num_players
@@ -93,7 +99,13 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         observation = box_of(self.layout, self.observation_dtype)
         if self.flat:
             return observation
-        return spaces.Dict({"observation": observation, "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), dtype=np.int8)})
+        parts: dict[str, spaces.Space] = {
+            "observation": observation,
+            "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), dtype=np.int8),
+        }
+        if self.history:
+            parts["history"] = history_space(self.rules.num_players, self.history)
+        return spaces.Dict(parts)
 
     def observation_space(self, agent: str) -> spaces.Space:
         """The agent's observation space, always the same object."""
@@ -170,7 +182,12 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
             observation, mask = self.game.observation_for(self._seats[agent])[0], self._waiting_mask.copy()
         if self._high is not None:
             observation = scaled(observation, self._high)
-        return observation if self.flat else {"observation": observation, "action_mask": mask}
+        if self.flat:
+            return observation
+        parts = {"observation": observation, "action_mask": mask}
+        if self.history:
+            parts["history"] = recent_of(self.game, self._seats[agent], self.history)
+        return parts
 
     def waiting_mask(self) -> np.ndarray:
         """The mask of a seat that is not to act: int8 (53,), zeros, but for the pickup with `mark_waiting`."""

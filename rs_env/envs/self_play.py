@@ -21,12 +21,15 @@ from rs_env.cards import NUM_ACTIONS, action_text, members
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine import batch as kernels
 from rs_env.engine import entry
+from rs_env.engine.history import show_recent
 from rs_env.engine.layout import ObservationDtype, check_observation_dtype
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.packing import packed_size
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.validation import check_states
-from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of
+from rs_env.engine.view import empty_views
+from rs_env.envs.spaces import ActionSpace, BatchActionSpace, box_of, history_space
+from rs_env.history import Histories, Log, check_history, log_of, new_log
 from rs_env.rules import Rules, rules_of_call
 
 _MOST_THREADS = config.NUMBA_NUM_THREADS  # of this process, fixed by Numba when it starts
@@ -56,6 +59,16 @@ class Batch:
     truncated: np.ndarray
 
 
+@dataclass
+class BatchWithHistory(Batch):
+    """A batch of an environment with ``history=K``.
+
+    history: int8 (B, K, 3), what the seat to act sees of the last K actions of the running deal, see `rs_env.history`.
+    """
+
+    history: np.ndarray
+
+
 class SelfPlayVectorEnv:
     """A batch of independent games; the caller plays all seats.
 
@@ -69,6 +82,8 @@ class SelfPlayVectorEnv:
     packed: hand out sets of cards as 64-bit words, a quarter of the memory; `rs_env.engine.packing.unpack` gives the
     plain form. observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1, not together with
     `packed`.
+    history: 1..1024: batches have `history`, the last K actions; 0: none. keep_events: `histories` are kept, to ask
+        agents that want them; `history` does that, too. Either lets one thread take the actions.
     num_players and further keywords: options of `Rules`, in place of those of `rules`.
 
     All arrays of a batch are reused by the next step unless the caller passes `out`. `layout` says what stands where in
@@ -87,6 +102,8 @@ class SelfPlayVectorEnv:
         packed: bool = False,
         observation_dtype: ObservationDtype = "int8",
         num_players: int | None = None,
+        history: int = 0,
+        keep_events: bool = False,
         **rule_overrides: Any,
     ) -> None:
         self.num_envs = check_whole("num_envs", num_envs, 1, (1 << 31) - 1)
@@ -95,7 +112,7 @@ class SelfPlayVectorEnv:
         )
         self.rules = rules_of_call(SelfPlayVectorEnv, rules, num_players, rule_overrides)
         self.skip_forced = bool(skip_forced)
-        self.packed = bool(packed)
+        self.packed, self.history = bool(packed), check_history(history)
         self.observation_dtype = check_observation_dtype(observation_dtype)
         if self.packed and self.observation_dtype != "int8":
             raise ValueError(
@@ -114,8 +131,11 @@ class SelfPlayVectorEnv:
         self._rows = (
             np.zeros((self.num_envs, self.layout.size), np.int8) if scales else None
         )  # observations before they are scaled
+        self._log = new_log(self.rules, self.num_envs) if self.history or keep_events else None
         self._batch = self.new_batch()
-        self._checked_out: tuple[Any, ...] = (None,) * len(fields(Batch))
+        batch = self._batch if self._log is None else self.new_batch()
+        self._no_outcomes = (batch.rewards, batch.terminated, batch.truncated)  # for what shows the games after a step
+        self._checked_out: tuple[Any, ...] = (None,) * len(fields(self._batch))
         self._bounds = np.linspace(0, self.num_envs, self.num_threads + 1).astype(np.int64)
         self._seed_games(check_seed(seed))
         self._run(None, self._batch)
@@ -138,6 +158,11 @@ class SelfPlayVectorEnv:
         return box_of(self.layout, self.observation_dtype)
 
     @cached_property
+    def single_history_space(self) -> spaces.Box | None:
+        """The space of one row of `Batch.history`; None where there is none."""
+        return history_space(self.rules.num_players, self.history) if self.history else None
+
+    @cached_property
     def observation_space(self) -> spaces.Space:
         """The space of all rows of observations."""
         return batch_space(self.single_observation_space, self.num_envs)
@@ -157,7 +182,7 @@ class SelfPlayVectorEnv:
         b, n = self.num_envs, self.rules.num_players
         width = packed_size(n) if self.packed else self.layout.size
         dtype = np.dtype(np.int64 if self.packed else self.observation_dtype)
-        return Batch(
+        batch = Batch(
             observation=np.zeros((b, width), dtype),
             action_mask=None if self.packed else np.zeros((b, NUM_ACTIONS), np.int8),
             current_player=np.zeros(b, np.int8),
@@ -165,6 +190,19 @@ class SelfPlayVectorEnv:
             terminated=np.zeros(b, np.bool_),
             truncated=np.zeros(b, np.bool_),
         )
+        if not self.history:
+            return batch
+        return BatchWithHistory(**vars(batch), history=np.zeros((b, self.history, 3), np.int8))
+
+    @property
+    def histories(self) -> Histories:
+        """The public histories of the deals or matches that are going on, without copies: the next step overwrites
+        them. Raises ValueError where none are kept.
+        """
+        if self._log is None:
+            raise ValueError("histories are kept with keep_events=True or history=K only")
+        events, _, lengths = self._log
+        return Histories(events, lengths)
 
     def reset(self, seed: int | None = None, out: Batch | None = None) -> Batch:
         """Start all games anew, from `seed`; where it is None with the next decks, the first time with the first
@@ -175,12 +213,18 @@ class SelfPlayVectorEnv:
             self._seed_games(check_seed(seed))
         elif not self._untouched:
             kernels.next_episodes(self._compiled, self.states)
+            self._begin_logs()
         self._untouched = False
         return self._run(None, batch)
 
     def _seed_games(self, seed: int) -> None:
         self.seed = seed
         kernels.begin_games(self._compiled, self.states, np.uint64(seed), self._policy)
+        self._begin_logs()
+
+    def _begin_logs(self) -> None:
+        if self._log is not None:
+            kernels.begin_logs(self._compiled, self.states, self._log)
 
     def step(self, actions: np.ndarray, out: Batch | None = None) -> Batch:
         """Take one action (integers of shape (B,)) in each game.
@@ -224,25 +268,40 @@ class SelfPlayVectorEnv:
         """
         check_whole("steps", steps, 0, (1 << 31) - 1)
         batch = self._fitting(out)
-        self._share(
-            kernels.play_randomly, kernels.play_randomly_parallel, self._compiled, self.states, self._policy, steps
-        )
+        games = (self._compiled, self.states, self._policy, steps)
+        if self._log is None:
+            self._share(kernels.play_randomly, kernels.play_randomly_parallel, *games)
+        else:
+            self._log = kernels.play_randomly_in_log(*games, self._log)
         return self._run(None, batch)
 
-    def restore(self, states: np.ndarray, out: Batch | None = None) -> Batch:
+    def restore(self, states: np.ndarray, out: Batch | None = None, histories: Histories | None = None) -> Batch:
         """Put all games into the given states (a copy of ``vec.states``) and show them.
 
+        histories: how they came about (a copy of ``vec.histories``), where this batch keeps histories, else None.
         Raises ValueError, naming the first wrong one and what is wrong with it, for states that no game of this rule
-        set can be in.
+        set can be in, and for histories that do not lead to them.
         """
         if not isinstance(states, np.ndarray) or states.dtype != STATE or states.shape != (self.num_envs,):
             raise ValueError(
                 f"states: must be an array of dtype rs_env.engine.state.STATE and shape ({self.num_envs},)"
             )
         check_states(self.rules, states)
-        batch = self._fitting(out)
+        batch, log = self._fitting(out), self._log_of(states, histories)
         self.states[:] = states
+        self._log = log
         return self._run(None, batch)
+
+    def _log_of(self, states: np.ndarray, histories: Histories | None) -> Log | None:
+        """The log of games in these states. Raises ValueError for histories that do not fit."""
+        if histories is None and self._log is None:
+            return None
+        if histories is None or self._log is None:
+            kept = "none" if self._log is None else "histories, so that those of the states must be given"
+            raise ValueError(f"histories={histories!r} is not allowed: this batch keeps {kept}")
+        views = empty_views(self.rules, self.num_envs)
+        entry.view_turns(states, np.arange(self.num_envs), views)
+        return log_of(views, histories)
 
     def close(self) -> None:
         """Nothing is held that would need to be released."""
@@ -264,16 +323,21 @@ class SelfPlayVectorEnv:
     def _run(self, actions: np.ndarray | None, batch: Batch) -> Batch:
         """Take these actions, or none, then show the games."""
         self._untouched = False
+        outcomes = (batch.rewards, batch.terminated, batch.truncated)
+        if self._log is not None and actions is not None:
+            self._log = kernels.act_in_log(self._compiled, self.states, actions, self.skip_forced, outcomes, self._log)
+            actions, outcomes = None, self._no_outcomes
         flags = (actions is not None, self.skip_forced, self.packed)
         actions = self._actions if actions is None else actions
         observation = (batch.observation if self._rows is None else self._rows).view(np.int8)
         mask = observation if batch.action_mask is None else batch.action_mask  # the former is not written to as a mask
         shown = (observation, mask, batch.current_player)
-        outcomes = (batch.rewards, batch.terminated, batch.truncated)
         games = (self._compiled, self.states, actions, self._legal)
         self._share(kernels.run, kernels.run_parallel, *games, flags, shown, outcomes)
         if self._rows is not None:
             self._share(kernels.scale, kernels.scale_parallel, self._rows, self._high, batch.observation)
+        if isinstance(batch, BatchWithHistory):
+            show_recent(self._log, batch.current_player, self.rules.num_players, batch.history)
         return batch
 
     def _share(self, serial: Any, parallel: Any, *arguments: Any) -> Any:
@@ -291,7 +355,7 @@ class SelfPlayVectorEnv:
         """The batch to write to. Raises ValueError for buffers that do not fit, or of which one lies within another."""
         if out is None:
             return self._batch
-        if not isinstance(out, Batch):
+        if type(out) is not type(self._batch):
             raise ValueError(f"out={out!r} is not allowed: make it with new_batch()")
         arrays = tuple(vars(out).values())
         if all(map(operator.is_, arrays, self._checked_out)):  # the same as the last time

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_whole
 from rs_env.engine.layout import Layout
+from rs_env.history import highest_recent
 
 _MASK_DTYPES = (np.dtype(np.int8), np.dtype(np.bool_))
 _MASK_SHAPE = (NUM_ACTIONS,)
@@ -95,3 +96,9 @@ def box_of(layout: Layout, dtype: str) -> spaces.Box:
     if dtype == "int8":
         return spaces.Box(layout.low, layout.high, dtype=np.int8)
     return spaces.Box(0.0, 1.0, (layout.size,), np.float32)
+
+
+def history_space(num_players: int, history: int) -> spaces.Box:
+    """The space of an observation of the history, int8 (K, 3), see `rs_env.history`."""
+    high = highest_recent(num_players, history)
+    return spaces.Box(np.zeros_like(high), high, dtype=np.int8)

@@ -15,7 +15,7 @@ import hashlib
 
 import numpy as np
 
-from rs_env.agent import Agent, ask
+from rs_env.agent import Agent, ask, wants_histories
 from rs_env.baselines import as_agent
 from rs_env.baselines.search import best_action, single_deal, utility
 from rs_env.baselines.tips import at_random
@@ -23,11 +23,13 @@ from rs_env.checks import check_seed, check_whole
 from rs_env.engine import entry, play
 from rs_env.engine.belief import draw, new_belief, prepare
 from rs_env.engine.bits import EMPTY, lowest, without_lowest
+from rs_env.engine.history import step_in_log
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix, unit
 from rs_env.engine.state import RULES, RUNNING, STATE
-from rs_env.engine.types import Array, Key, Number, Real, RulesArray, States, Views
+from rs_env.engine.types import Array, Key, Number, RulesArray, States, Views
 from rs_env.engine.view import VIEW, as_views, view_key
+from rs_env.history import Histories, Log, log_of
 
 SEARCH = "search"
 """Its name, as of a responder."""
@@ -47,6 +49,8 @@ class SearchResponder:
         the running deal only.
     default: the play-out policy of its own seat, an agent or its name; None: the frozen agent.
     noise: share of random actions there; without any, fixed strategies would go round in circles.
+    Where one of the two agents wants histories, so does the responder: they get those of the real game, and what has
+    happened in the play-out after them.
     Raises ValueError, naming the argument, the value and what is allowed.
     """
 
@@ -67,6 +71,8 @@ class SearchResponder:
             raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
         self._noise = float(noise)
         self.name = f"{SEARCH}:worlds={worlds},horizon={horizon},default={self._default.name},noise={noise}"
+        if any(map(wants_histories, self.asked)):
+            self.act = self._act_by_histories  # type: ignore[method-assign]  # so that `wants_histories` sees it
         self._rules_array, self._beliefs = np.zeros(1, RULES), new_belief()
         self.reset(0)
 
@@ -87,6 +93,9 @@ class SearchResponder:
 
     def act(self, views: np.ndarray) -> np.ndarray:
         """One legal action for each view. Raises ValueError for views of several rule sets, and for impossible ones."""
+        return self._act_by_histories(views)
+
+    def _act_by_histories(self, views: np.ndarray, histories: Histories | None = None) -> np.ndarray:
         views = as_views(views)
         if len(views) and (views["rules"] != views["rules"][0]).any():
             raise ValueError("views: several rule sets are not allowed: all views must be of one")
@@ -95,35 +104,49 @@ class SearchResponder:
         batches = np.cumsum(play_outs) // _AT_ONCE
         for batch in np.unique(batches):
             mine = batches == batch
-            actions[mine] = self._search(views[mine], int(play_outs[mine].sum()))
+            log = None if histories is None else log_of(views[mine], histories[mine])
+            actions[mine] = self._search(views[mine], log, int(play_outs[mine].sum()))
         return actions
 
-    def _search(self, views: np.ndarray, size: int) -> np.ndarray:
-        """The best actions for views that need so many play-outs."""
+    def _search(self, views: np.ndarray, log: Log | None, size: int) -> np.ndarray:
+        """The best actions for views, with the log of their games, that need so many play-outs."""
         single_deal(self._rules_array, views[0]["rules"])
         states, shown = np.zeros(size + 1, STATE), np.zeros(size, VIEW)
         shown["rules"] = views[0]["rules"]  # the agents see the rules of the game that is played, be it a match
         roots, tried, taken = np.zeros((3, size), np.int64)
         streams = np.zeros(size, np.uint64)
         play_outs = (roots, tried, streams)
-        if not _branch(views, self._seed, self._worlds, self._rules_array, self._beliefs, states, play_outs):
+        if not _branch(views, self._seed, self._worlds, self._beliefs, states, play_outs):
             raise ValueError("views: no deal of the hidden cards agrees with one of them")
+        if log is not None:
+            events, told, lengths = log
+            log = events[roots], told[roots], lengths[roots]
         seats = views["seat"][roots]
         waiting = np.arange(size)
+        log = _play(self._rules_array, states, waiting, tried, taken, log)
+        noise = (seats, self._noise, streams)
         while True:
-            waiting = waiting[
-                : _play_on(self._rules_array, states, waiting, taken, self._horizon, seats, self._noise, streams)
-            ]
-            if not len(waiting):
+            count, log = _play_on(self._rules_array, states, waiting, taken, 1 + self._horizon, noise, log)
+            waiting = waiting[:count]
+            if not count:
                 break
             own = states["turn"][waiting] == seats[waiting]
             for agent, some in ((self._default, waiting[own]), (self._frozen, waiting[~own])):
                 if len(some):
                     entry.view_turns(states, some, shown)
-                    _play(self._rules_array, states, some, ask(agent, shown[: len(some)]), taken)
+                    chosen = ask(agent, shown[: len(some)], histories=_histories(agent, log, some))
+                    log = _play(self._rules_array, states, some, chosen, taken, log)
         actions = np.empty(len(views), np.int64)
         _choose(views, self._seed, self._rules_array, states, roots, tried, taken, actions)
         return actions
+
+
+def _histories(agent: Agent, log: Log | None, games: np.ndarray) -> Histories | None:
+    """Those of some play-outs, where the agent wants them and they are known."""
+    if log is None or not wants_histories(agent):
+        return None
+    events, _, lengths = log
+    return Histories(events, lengths)[games]
 
 
 def _copy(agent: Agent | str) -> Agent:
@@ -138,10 +161,8 @@ def _copy(agent: Agent | str) -> Agent:
 
 
 @njit(cache=True, nogil=True)
-def _branch(
-    views: Views, seed: Key, worlds: Number, rules_array: RulesArray, beliefs: Array, states: States, play_outs: tuple
-) -> bool:
-    """Deal the worlds of each view, and in each of them take each legal action; the last state is memory for a world.
+def _branch(views: Views, seed: Key, worlds: Number, beliefs: Array, states: States, play_outs: tuple) -> bool:
+    """Deal the worlds of each view, each once for every legal action; the last state is memory for a world.
 
     play_outs: (roots, tried, streams), of each play-out the number of its view, its first action, and what its noise is
     drawn from. False where no deal agrees with a view.
@@ -161,7 +182,6 @@ def _branch(
                 tried[k] = lowest(legal)
                 streams[k] = mix(stream)
                 states[k] = world
-                play.step(rules_array[0], states[k], tried[k])
                 legal = without_lowest(legal)
                 k += 1
     return True
@@ -173,39 +193,46 @@ def _play_on(
     states: States,
     waiting: Array,
     taken: Array,
-    horizon: Number,
-    seats: Array,
-    noise: Real,
-    streams: Array,
-) -> Number:
-    """Play on where no agent chooses; moves the play-outs that then wait for one to the front, and returns their
-    number.
+    most: Number,
+    noise: tuple,
+    log: tuple | None,
+) -> tuple:
+    """Play on where no agent chooses, up to `most` actions in all; moves the play-outs that then wait for an agent to
+    the front, and returns their number and the log.
+
+    noise: (seats, share, streams), of each play-out the seat that takes this share of its actions at random, and what
+    that is drawn from. log: of all play-outs, see `rs_env.engine.history`, or None.
     """
+    seats, share, streams = noise
     count = 0
     for j in range(waiting.shape[0]):
         k = waiting[j]
         s = states[k]
-        while s.status == RUNNING and taken[k] < horizon:
+        while s.status == RUNNING and taken[k] < most:
             legal = play.options(rules_array[0], s)
             action = lowest(legal)
             if without_lowest(legal) != EMPTY:
                 streams[k] = advance(streams[k])
-                if s.turn != seats[k] or unit(streams[k]) >= noise:
+                if s.turn != seats[k] or unit(streams[k]) >= share:
                     waiting[count] = k
                     count += 1
                     break
                 streams[k] = advance(streams[k])
                 action = at_random(legal, streams[k])
-            play.step(rules_array[0], s, action)
+            log = step_in_log(rules_array[0], s, action, log, k)
             taken[k] += 1
-    return count
+    return count, log
 
 
 @njit(cache=True, nogil=True)
-def _play(rules_array: RulesArray, states: States, some: Array, actions: Array, taken: Array) -> None:
+def _play(
+    rules_array: RulesArray, states: States, some: Array, actions: Array, taken: Array, log: tuple | None
+) -> tuple | None:
+    """Take these actions in some play-outs; returns the log."""
     for j in range(some.shape[0]):
-        play.step(rules_array[0], states[some[j]], actions[j])
+        log = step_in_log(rules_array[0], states[some[j]], actions[j], log, some[j])
         taken[some[j]] += 1
+    return log
 
 
 @njit(cache=True, nogil=True)
@@ -223,6 +250,6 @@ def _choose(
     totals = np.zeros((views.shape[0], 64))
     for k in range(roots.shape[0]):
         i = roots[k]
-        totals[i, tried[k]] += utility(rules_array[0], states[k], np.int64(views[i].seat), 1 + taken[k])
+        totals[i, tried[k]] += utility(rules_array[0], states[k], np.int64(views[i].seat), taken[k])
     for i in range(views.shape[0]):
         actions[i] = best_action(totals[i], views[i].legal, view_key(views[i], seed))
