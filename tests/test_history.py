@@ -13,6 +13,7 @@ from rs_env import Game, Rules, belief, make_agent
 from rs_env.agent import wants_histories
 from rs_env.arena import play_games
 from rs_env.baselines.models import TYPES, OpponentModel, PlayerType
+from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.cards import PICKUP, set_of
 from rs_env.engine.history import new_trace, trace
 from rs_env.engine.jit import njit
@@ -174,7 +175,7 @@ def slow_rate(model: OpponentModel, game: Game, seat: int, world: np.void, deal:
         if mover == seat or bin(int(view["legal"])).count("1") == 1:
             continue
         for kind, name in enumerate(model.names):
-            player, noise = make_agent(TYPES[name].player), TYPES[name].noise
+            player, noise = RuleBasedAgent(name, TYPES[name].weights), TYPES[name].noise
             policy = player.policy(view)[0]
             likelihood[mover, kind] *= (1 - noise) * policy[action] + noise / bin(int(view["legal"])).count("1")
     return likelihood

@@ -580,7 +580,7 @@ def recorded_deals() -> list[Any]:
 
 
 def test_recorded_deals_are_all_there() -> None:
-    assert len(recorded_deals()) == 210
+    assert len(recorded_deals()) == 234
 
 
 @pytest.mark.parametrize("deal", recorded_deals())
