@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rs_env.actions import ActionTypeError, IllegalActionError, action_number
-from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action, parse_cards
+from rs_env.cards import NUM_ACTIONS, PICKUP, action_text, cards_text, members, parse_action
 from rs_env.checks import check_buffer, check_seed, check_whole
+from rs_env.decks import Deck, check_dealer, check_decks
 from rs_env.engine import entry
 from rs_env.engine.history import NEXT_DEAL, NOTICED, SHOWN
 from rs_env.engine.observation import observation_spec, state_spec
@@ -22,8 +23,6 @@ _DERIVED = ("_compiled", "_turn", "_status", "_deals_done", "observation", "acti
 
 RECORD_FORMAT = "rs_env.record/1"
 """Of what `Game.record` gives."""
-
-Deck = str | Iterable[int | str]
 
 
 class Game:
@@ -370,51 +369,6 @@ class Game:
     def __repr__(self) -> str:
         state = "over" if self.is_over else f"seat {self.turn} to act"
         return f"<Game of {self.num_players}: {sum(map(len, self.history))} actions, {state}>"
-
-
-def check_decks(rules: Rules, deck: Deck | Sequence[Deck] | None) -> list[np.ndarray]:
-    """The decks given as int8 arrays. Raises ValueError unless each is exactly the rule set's cards."""
-    if deck is None:
-        return []
-    if not isinstance(deck, Iterable):
-        raise ValueError(
-            f"deck={deck!r} is not allowed: it must be cards in dealing order, ids or text, or in a match a list of"
-            " decks"
-        )
-    entries: list[Any] = deck.split() if isinstance(deck, str) else list(deck)
-    several = bool(entries) and all(isinstance(entry, Iterable) and not _is_card(entry) for entry in entries)
-    if several and rules.target is None and len(entries) > 1:
-        raise ValueError(
-            f"deck: {len(entries)} decks are not allowed: only a match (target={rules.target}) has more than one deal"
-        )
-    return [np.array(_check_deck(rules, one), np.int8) for one in (entries if several else [entries])]
-
-
-def _is_card(entry: object) -> bool:
-    return isinstance(entry, str) and " " not in entry.strip()
-
-
-def _check_deck(rules: Rules, deck: Deck) -> list[int]:
-    try:
-        cards = parse_cards(deck)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"deck: {error}; given was {deck!r}") from None
-    if sorted(cards) != list(rules.deck):
-        missing = cards_text(sorted(set(rules.deck) - set(cards)))
-        surplus = cards_text(sorted(set(cards) - set(rules.deck)))
-        raise ValueError(
-            f"deck={cards_text(cards)!r} is not allowed: it must be the {len(rules.deck)} cards of the rule set, each"
-            " once"
-            f" (missing: {missing or 'none'}; not in the rule set: {surplus or 'none'}; {len(cards)} given)"
-        )
-    return cards
-
-
-def check_dealer(rules: Rules, dealer: int | None) -> int:
-    """The dealer's seat, NOBODY for None. Raises ValueError for anything but a seat."""
-    if dealer is None:
-        return NOBODY
-    return check_whole("dealer", dealer, 0, rules.num_players - 1)
 
 
 def _optional(value: int) -> int | None:

@@ -22,7 +22,7 @@ FLOORS = (
     ("rs_env.cards", "rs_env.checks", "rs_env.files", "rs_env.version"),
     ("rs_env.scorings", "rs_env.rules", "rs_env.actions", "rs_env.render"),
     ("rs_env.engine",),
-    ("rs_env.game", "rs_env.history", "rs_env.record", "rs_env.belief", "rs_env.encoding"),
+    ("rs_env.decks", "rs_env.game", "rs_env.history", "rs_env.record", "rs_env.belief", "rs_env.encoding"),
     ("rs_env.agent",),
     ("rs_env.baselines",),
     ("rs_env.envs", "rs_env.testing", "rs_env.isolation"),

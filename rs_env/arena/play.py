@@ -13,7 +13,7 @@ from rs_env.arena.players import check_fair
 from rs_env.cards import PICKUP
 from rs_env.engine import entry, play
 from rs_env.engine.bits import lowest, without_lowest
-from rs_env.engine.history import MOST_EVENTS, SHOWN, log_trump, step_and_log
+from rs_env.engine.history import MOST_EVENTS, log_trump, step_and_log
 from rs_env.engine.jit import njit
 from rs_env.engine.scoring import place, reward
 from rs_env.engine.state import NOBODY, RUNNING, STATE, TRUNCATED, compile_rules
@@ -76,11 +76,13 @@ def play_games(
         np.zeros(games, np.int64),
     )
     pickups, decisions = np.zeros((2, games, n), np.int64)
+    taken = np.zeros(games, np.int64)
     seconds, asked = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
     _begin(compiled, states, np.uint64(seed), indices.astype(np.uint64), log, logged)
+    want_histories = [wants_histories(agent) for agent in agents]  # asked once: it takes longer than a rule of thumb
     running = np.arange(games)
     while len(running):
-        while _play_forced(compiled, states, running, log, logged, pickups):
+        while _play_forced(compiled, states, running, log, logged, taken, pickups):
             log = np.concatenate([log, np.zeros_like(log)], 1)
         running = running[states["status"][running] == RUNNING]
         turns = states["turn"][running]
@@ -91,18 +93,14 @@ def play_games(
             if len(mine):
                 entry.view_turns(states, mine, views)
                 begin = time.perf_counter()
-                actions = (
-                    ask_cheat(agent, rules, states[mine], views[: len(mine)])
-                    if cheats(agent)
-                    else ask(
-                        agent,
-                        views[: len(mine)],
-                        histories=Histories(log[mine], logged[mine]) if wants_histories(agent) else None,
-                    )
-                )
+                if cheats(agent):
+                    actions = ask_cheat(agent, rules, states[mine], views[: len(mine)])
+                else:
+                    histories = Histories(log[mine], logged[mine]) if want_histories[number] else None
+                    actions = ask(agent, views[: len(mine)], histories=histories)
                 seconds[number] += time.perf_counter() - begin
                 asked[number] += len(mine)
-                _play(compiled, states, mine, actions, log, logged, pickups)
+                _play(compiled, states, mine, actions, log, logged, taken, pickups)
     rewards, places = np.zeros((2, games, n))
     _evaluate(compiled, states, rewards, places)
     winner = states["out"][:, 0].copy()
@@ -114,7 +112,7 @@ def play_games(
         rewards=rewards,
         winner=winner,
         truncated=states["status"] == TRUNCATED,
-        actions=_count_actions(log, logged),
+        actions=taken,
         places=places,
         cards=states["hand_size"][:, :n].copy(),
         pickups=pickups,
@@ -125,11 +123,6 @@ def play_games(
         logged=logged,
         states=states,
     )
-
-
-def _count_actions(log: np.ndarray, logged: np.ndarray) -> np.ndarray:
-    """Number of actions among the events of each game."""
-    return ((log < SHOWN) & (np.arange(log.shape[1]) < logged[:, None])).sum(1)
 
 
 def _places_of_match(rules: Rules, totals: np.ndarray) -> np.ndarray:
@@ -144,18 +137,18 @@ def _begin(rules, states, seed, indices, log, logged):
     for g in range(states.shape[0]):
         play.begin_game(states[g], seed, indices[g])
         play.begin_episode(rules[0], states[g], NOBODY)
-        logged[g] = log_trump(rules[0], states[g], log[g], 0)
+        logged[g] = log_trump(rules[0], states[g], log, g, 0)
 
 
 @njit(cache=True, nogil=True)
-def _play(rules, states, games, actions, log, logged, pickups):
+def _play(rules, states, games, actions, log, logged, taken, pickups):
     """Take the actions in the games listed."""
     for k in range(games.shape[0]):
-        _take(rules, states, games[k], actions[k], log, logged, pickups)
+        _take(rules, states, games[k], actions[k], log, logged, taken, pickups)
 
 
 @njit(cache=True, nogil=True)
-def _play_forced(rules, states, games, log, logged, pickups):
+def _play_forced(rules, states, games, log, logged, taken, pickups):
     """Play on in the games listed up to the next real decision; whether the log has become too short for that."""
     longest = log.shape[1] - 2 * MOST_EVENTS  # so that the decision after these fits as well
     for k in range(games.shape[0]):
@@ -166,14 +159,15 @@ def _play_forced(rules, states, games, log, logged, pickups):
             legal = play.legal_actions(rules[0], states[g])
             if without_lowest(legal):
                 break
-            _take(rules, states, g, lowest(legal), log, logged, pickups)
+            _take(rules, states, g, lowest(legal), log, logged, taken, pickups)
     return False
 
 
 @njit
-def _take(rules, states, g, action, log, logged, pickups):
+def _take(rules, states, g, action, log, logged, taken, pickups):
     pickups[g, states[g].turn] += action == PICKUP
-    logged[g] = step_and_log(rules[0], states[g], action, log[g], logged[g])
+    taken[g] += 1
+    logged[g] = step_and_log(rules[0], states[g], action, log, g, logged[g])
 
 
 @njit(cache=True, nogil=True)

@@ -39,28 +39,28 @@ _UNSEEN = bit.py_func(63)  # instead of all cards of a hand that are unseen to t
 
 
 @njit
-def log_trump(rules: CompiledRules, s: State, log: Array, length: Number) -> Number:
-    """Write what everybody sees of a deal as it begins; returns the number of events."""
+def log_trump(rules: CompiledRules, s: State, events: Array, i: Number, length: Number) -> Number:
+    """Write what everybody sees of a deal as it begins, as `step_and_log` does; returns the number of events."""
     if rules.trump == LAST_DEALT:
-        log[length] = SHOWN + s.deck[rules.num_cards - 1]
+        events[i, length] = SHOWN + s.deck[rules.num_cards - 1]
         length += 1
     return length
 
 
 @njit
-def step_and_log(rules: CompiledRules, s: State, action: Action, log: Array, length: Number) -> Number:
-    """Take a legal action and write its events, `MOST_EVENTS` at the most, from place `length` of the log (uint8) on;
-    returns the number of events.
+def step_and_log(rules: CompiledRules, s: State, action: Action, events: Array, i: Number, length: Number) -> Number:
+    """Take a legal action and write its events, `MOST_EVENTS` at the most, to row i of the events (uint8) from place
+    `length` on; returns their number in that row.
     """
     seat, deals = np.int64(s.turn), s.deals_done
     play.step(rules, s, action)
-    log[length] = action
+    events[i, length] = action
     if rules.silent_catch >= 0.0 and action != PICKUP and s.deals_done == deals and s.hand[seat] & bit(action):
-        log[length] = action | NOTICED  # the card is back in the hand
+        events[i, length] = action | NOTICED  # the card is back in the hand
     length += 1
     if s.deals_done > deals and s.status == RUNNING:
-        log[length] = NEXT_DEAL
-        length = log_trump(rules, s, log, length + 1)
+        events[i, length] = NEXT_DEAL
+        length = log_trump(rules, s, events, i, length + 1)
     return length
 
 
@@ -69,7 +69,7 @@ def begin_log(rules: CompiledRules, s: State, log: tuple | None, i: Number) -> N
     """Begin the log of game i, whose deal or match `s` has just begun; without a log do nothing."""
     if log is not None:
         events, _, lengths = log
-        lengths[i] = log_trump(rules, s, events[i], 0)
+        lengths[i] = log_trump(rules, s, events, i, 0)
 
 
 @njit
@@ -84,7 +84,7 @@ def step_in_log(rules: CompiledRules, s: State, action: Action, log: tuple | Non
         log = _longer(log)
     events, told, lengths = log
     at, seat, led, trump = lengths[i], np.int64(s.turn), s.led, s.trump
-    lengths[i] = step_and_log(rules, s, action, events[i], at)
+    lengths[i] = step_and_log(rules, s, action, events, i, at)
     told[i, at] = _told(events[i, at], seat, led, trump, s.trick == EMPTY)
     return log
 

@@ -23,10 +23,11 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from rs_env.actions import action_number
 from rs_env.cards import NUM_ACTIONS, PICKUP
 from rs_env.checks import check_seed
+from rs_env.decks import check_dealer, check_decks
 from rs_env.engine.layout import ObservationDtype, check_observation_dtype, scaled
 from rs_env.engine.observation import new_mask, observation_spec, state_spec
 from rs_env.envs.spaces import ActionSpace, box_of, history_space
-from rs_env.game import Game, check_dealer, check_decks
+from rs_env.game import Game
 from rs_env.history import check_history, recent_of
 from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
 from rs_env.rules import Rules, rules_of_call
