@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rs_env.baselines.evidence import Rating, weigh_worlds
-from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_of, clear_totals, try_actions, without_search
+from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, clear_totals, try_actions, without_search
 from rs_env.engine.belief import draw
 from rs_env.engine.history import trace
 from rs_env.engine.jit import njit
@@ -107,4 +107,4 @@ def adaptive_all(
             mine.states[0] = worlds.states[m]
             stream = _assign(mine, worlds.posterior[m], seat, n, own, stream)
             try_actions(how, mine, view.legal, seat, mix(stream))
-        actions[i] = best_of(mine, view.legal, tries, stream)
+        actions[i] = best_action(mine.totals, view.legal, stream)

@@ -9,8 +9,7 @@ A *play-out* goes on to the end of the deal or to the *horizon* of the search, a
 plays by a policy and on its own knowledge: what it thinks of the others it has from what everybody knows and from its
 own hand in that world. A *utility* lies in 0..1: what the deal is worth to a seat, whatever the scoring. A play-out
 without a winner at the horizon is worth to each seat its share of 1 / (1 + cards in hand): getting rid of cards counts,
-and going on for ever gains nothing. Every action makes what comes after it worth a little less (`PATIENCE`). An action
-that loses at once in every world is taken only where all others do so too.
+and going on for ever gains nothing. Every action makes what comes after it worth a little less (`PATIENCE`).
 """
 
 from __future__ import annotations
@@ -210,12 +209,14 @@ def clear_totals(memory: Memory) -> None:
 
 
 @njit
-def best_of(memory: Memory, legal: ActionSet, worlds: Number, stream: Stream) -> Action:
-    """The best action of a search in so many worlds."""
+def put_sure_losses_last(memory: Memory, worlds: Number) -> None:
+    """Take an action that loses at once in every world only where all others do so too.
+
+    In a bad position no play-out at random ends with a win, and so all actions look alike; others tell by themselves.
+    """
     for action in range(memory.losses.shape[0]):
         if memory.losses[action] == worlds:
             memory.totals[action] = min(memory.totals[action], _SURE_LOSS)
-    return best_action(memory.totals, legal, stream)
 
 
 @njit
@@ -272,7 +273,9 @@ def pimc_all(views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: 
         for _ in range(worlds):
             stream = draw(view, memory.beliefs[0], stream, memory.states[0])
             try_actions(how, memory, view.legal, np.int64(view.seat), mix(stream))
-        actions[i] = best_of(memory, view.legal, worlds, stream)
+        if how.noise[OTHERS] >= 1.0:
+            put_sure_losses_last(memory, worlds)
+        actions[i] = best_action(memory.totals, view.legal, stream)
 
 
 @njit(cache=True, nogil=True)
@@ -292,4 +295,4 @@ def open_all(
             stream = advance(stream)
             s.chance = stream  # whether a silent play will be noticed is hidden from everybody
             try_actions(how, memory, legal, np.int64(s.turn), mix(stream))
-        actions[i] = best_of(memory, legal, samples, stream)
+        actions[i] = best_action(memory.totals, legal, stream)
