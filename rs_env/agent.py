@@ -62,7 +62,7 @@ def draws_by_seed(agent: Agent) -> bool:
 def _parameters_of_act(agent: Agent) -> Collection[str]:
     try:
         return inspect.signature(agent.act).parameters.keys()
-    except (TypeError, ValueError):  # of what is compiled Python knows no signature
+    except (AttributeError, TypeError, ValueError):  # one that cheats has none; of compiled code Python knows none
         return ()
 
 

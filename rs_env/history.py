@@ -41,7 +41,7 @@ from rs_env.engine.history import (
     show_recent,
     tell,
 )
-from rs_env.engine.view import VIEW, empty_views
+from rs_env.engine.view import as_views_of_any_seat, empty_views
 from rs_env.game import Game
 from rs_env.rules import Rules
 
@@ -91,7 +91,9 @@ class Histories:
     def __getitem__(self, rows: Any) -> Histories:
         """Those of some games, as copies: an array of indices or of bools, or a slice."""
         lengths = self.lengths[rows].copy()
-        return Histories(self.events[rows][:, : lengths.max(initial=0)].copy(), lengths)
+        events = self.events[rows][:, : lengths.max(initial=0)].copy()
+        events[np.arange(events.shape[1]) >= lengths[:, None]] = 0  # of earlier games, perhaps of the same deck
+        return Histories(events, lengths)
 
     def __iter__(self) -> Any:
         return (row[:length] for row, length in zip(self.events, self.lengths, strict=True))
@@ -110,7 +112,7 @@ def log_of(views: np.ndarray, histories: Histories) -> Log:
     """The log of games that go on: views of their present positions, and how they came about. Raises ValueError where
     these do not fit together.
     """
-    events, lengths = _checked(histories, len(views))
+    events, lengths = check_histories(histories, len(views))
     longer = np.zeros((len(views), events.shape[1] + 2 * MOST_EVENTS), np.uint8)
     longer[:, : events.shape[1]] = events
     log = longer, np.zeros_like(longer), lengths
@@ -120,7 +122,7 @@ def log_of(views: np.ndarray, histories: Histories) -> Log:
     return log
 
 
-def _checked(histories: Histories, count: int) -> tuple[np.ndarray, np.ndarray]:
+def check_histories(histories: Histories, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Events and lengths, copied. Raises ValueError unless they are the histories of so many games."""
     if not isinstance(histories, Histories):
         raise ValueError(f"histories={histories!r} is not allowed: it must be a rs_env.history.Histories")
@@ -134,6 +136,14 @@ def _checked(histories: Histories, count: int) -> tuple[np.ndarray, np.ndarray]:
     if count and not 0 <= lengths.min() <= lengths.max() <= events.shape[1]:
         raise ValueError(f"histories: lengths must be in 0..{events.shape[1]}")
     return events, lengths
+
+
+def check_events(events: Any) -> np.ndarray:
+    """The events of one game as compiled code takes them. Raises ValueError unless they are uint8 of shape (L,)."""
+    if not isinstance(events, np.ndarray) or events.dtype != np.uint8 or events.ndim != 1:
+        told = f"{events.dtype} {events.shape}" if isinstance(events, np.ndarray) else f"a {type(events).__name__}"
+        raise ValueError(f"events: {told} is not allowed: they must be a uint8 array of shape (number of events,)")
+    return np.require(events, requirements=("C", "A", "W"))
 
 
 # Observations
@@ -150,8 +160,8 @@ def recent(views: np.ndarray, histories: Histories, history: int) -> np.ndarray:
     Raises ValueError for a K outside 1..1024, for views of several numbers of players, and for histories that do not
     lead to them.
     """
+    views = as_views_of_any_seat(views)
     out = np.zeros((len(views), check_whole("history", history, 1, MOST_RECENT), 3), np.int8)
-    views = np.require(views, VIEW, ("C", "W"))
     players = np.unique(views["rules"]["num_players"]).tolist()
     if len(players) > 1:
         raise ValueError(f"views: of {players} players are not allowed together: they must be of one number")

@@ -539,7 +539,7 @@ def test_sure_loss_is_the_last_choice() -> None:
     game = Game(Rules(num_players=3, suits=3, ranks=4), deck="Ac Jd Jh Qc Qd Kd Qh Kc Ad Ah Kh Jc", dealer=1)
     for action in ["Qc", "Kc", "Jc", "Kh", "Jh", "Qh", "Jd", "Kd", "pickup"]:
         game.play(action)
-    for name in ("pimc", "expert"):
+    for name in ("pimc", "pimc:worlds=8"):
         agent = make_agent(name)
         for seed in range(20):
             agent.reset(seed)

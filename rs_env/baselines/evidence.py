@@ -122,11 +122,11 @@ def weigh_worlds(view: View, count: Number, worlds: States, r: Rating, log_weigh
                 likelihoods[:] = posterior[0, seat]
                 continue
             unseen = worlds[m].hand[seat] & ~view.known[seat]
-            log_weights[m] += rate_seat(rules, count, seat, unseen, r, likelihoods)
+            scale = rate_seat(rules, count, seat, unseen, r, likelihoods)
             total = 0.0
             for kind in range(types):
                 likelihoods[kind] *= r.prior[seat, kind]
                 total += likelihoods[kind]
             for kind in range(types):
                 likelihoods[kind] /= total
-            log_weights[m] += np.log(total) if not is_open else 0.0
+            log_weights[m] += scale + np.log(total) if not is_open else 0.0

@@ -9,22 +9,25 @@ from typing import Any
 import numpy as np
 
 from rs_env.baselines.evidence import Rating, new_rating, weigh_worlds
-from rs_env.baselines.tips import LADDER, weights_of
+from rs_env.baselines.tips import LADDER, TIPS, weights_of
 from rs_env.checks import check_whole
 from rs_env.engine.history import new_trace, trace
 from rs_env.engine.jit import njit
 from rs_env.engine.state import STATE
 from rs_env.engine.types import Array, Number, States, Views
 from rs_env.engine.view import as_one_view
+from rs_env.history import check_events
 from rs_env.rules import MAX_PLAYERS
+
+_LEAST_NOISE = 0.001
 
 
 @dataclass(frozen=True)
 class PlayerType:
     """A rule-based player that plays at random now and then, or looks like one.
 
-    player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, above
-    0 and at most 1: without any, a single action that the player would not take ruled it out for good.
+    player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, 0.001
+    to 1: without any, a single action that the player would not take ruled it out for good.
     """
 
     player: str | tuple[tuple[str, float], ...]
@@ -35,8 +38,13 @@ class PlayerType:
     def __post_init__(self) -> None:
         if isinstance(self.player, str) and self.player not in LADDER:
             raise ValueError(f"player={self.player!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
-        if not 0.0 < self.noise <= 1.0:
-            raise ValueError(f"noise={self.noise!r} is not allowed: it must be a number above 0 and at most 1")
+        if not isinstance(self.player, str):
+            wrong = [tip for tip, weight in self.player if tip not in TIPS or not np.isfinite(weight)]
+            if wrong:
+                raise ValueError(f"player: tip {wrong[0]!r} is not allowed: tips are {', '.join(TIPS)}, weights finite")
+        is_number = isinstance(self.noise, int | float) and not isinstance(self.noise, bool)
+        if not is_number or not _LEAST_NOISE <= self.noise <= 1.0:
+            raise ValueError(f"noise={self.noise!r} is not allowed: it must be a number in {_LEAST_NOISE}..1")
 
     @property
     def weights(self) -> np.ndarray:
@@ -73,13 +81,16 @@ TYPES: dict[str, PlayerType] = {
 class OpponentModel:
     """Types that the other players may be of, each equally likely before anything was played.
 
-    types: names of `TYPES`; None: all of them. memory: decisions of others that are looked at, the newest ones.
+    types: names of `TYPES`; None: all of them. memory: decisions of others that are looked at, the newest ones. A model
+    works in memory of its own, so threads need one each.
     """
 
     def __init__(self, types: Sequence[str] | None = None, memory: int = 128) -> None:
+        if types is not None and (isinstance(types, str) or not isinstance(types, Sequence)):
+            raise ValueError(f"types={types!r} is not allowed: it must be a list of names, or None")
         self.names = tuple(TYPES if types is None else types)
         for name in self.names:
-            if name not in TYPES:
+            if not isinstance(name, str) or name not in TYPES:
                 raise ValueError(f"types: {name!r} is not allowed: there are {', '.join(map(repr, TYPES))}")
         if not self.names:
             raise ValueError("types: none are not allowed: there must be at least one")
@@ -99,9 +110,10 @@ class OpponentModel:
         their weights, float64 (M,), and how likely each seat is of each type in each world, float64 (M, n, T), with
         zeros for the viewer. Raises ValueError for a history that does not lead to the view.
         """
-        views = as_one_view(view)
-        events = np.require(events, np.uint8, ("C", "A", "W"))
-        states = np.require(states, STATE, ("C", "A", "W"))
+        views, events = as_one_view(view), check_events(events)
+        if not isinstance(states, np.ndarray) or states.dtype != STATE or states.ndim != 1:
+            raise ValueError("states: they must be records of dtype rs_env.engine.state.STATE, shape (M,)")
+        states = np.require(states, requirements=("C", "A", "W"))
         log_weights, posterior = np.zeros(len(states)), np.zeros((len(states), MAX_PLAYERS, len(self.names)))
         if _rate(views, events, states, (self.trace, self.rating), log_weights, posterior) < 0:
             raise ValueError("events: they do not lead to the view")

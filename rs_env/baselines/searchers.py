@@ -6,14 +6,14 @@ import numpy as np
 
 from rs_env.agent import own, seeds_for
 from rs_env.baselines.adaptive import UNFIT, UNKNOWN, Worlds, adaptive_all
-from rs_env.baselines.models import OpponentModel, PlayerType
+from rs_env.baselines.models import OpponentModel
 from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, Tree, ismcts_all
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.view import as_views
-from rs_env.history import Histories
+from rs_env.history import Histories, check_histories
 from rs_env.rules import MAX_PLAYERS, Rules, as_rules
 
 _DEEPEST = 256  # actions that a tree follows below its root
@@ -173,10 +173,10 @@ class Adaptive:
         self._model = OpponentModel(None if types == "all" else types.split("+"), memory)
         if not 0.0 <= noise <= 1.0:
             raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
-        players = [*self._model.play_outs, PlayerType("heuristic", noise)]  # the last is its own
-        policies = np.array([player.weights for player in players])
+        others = self._model.play_outs
+        policies = np.array([*(player.weights for player in others), weights_of(**LADDER["heuristic"])])  # its own last
         horizon, endgame = check_whole("horizon", horizon, 0, _MOST), check_whole("endgame", endgame, 0, 52)
-        self._how = PlayOuts(policies, np.array([player.noise for player in players]), horizon, endgame)
+        self._how = PlayOuts(policies, np.array([*(player.noise for player in others), noise]), horizon, endgame)
         self._worlds = Worlds(
             np.zeros(worlds, STATE),
             np.zeros(worlds),
@@ -195,8 +195,9 @@ class Adaptive:
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
         if histories is None:
-            histories = Histories(np.zeros((len(views), 1), np.uint8), np.full(len(views), UNKNOWN))
-        events, lengths = histories.events, histories.lengths
+            events, lengths = np.zeros((len(views), 1), np.uint8), np.full(len(views), UNKNOWN)
+        else:
+            events, lengths = check_histories(histories, len(views))
         seeds = seeds_for(views, self._seed, seeds)
         model, memory = (self._how, self._model.rating), (self._memory, self._worlds)
         adaptive_all(views, seeds, events, lengths, self._tries, model, memory, actions)

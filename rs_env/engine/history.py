@@ -168,7 +168,8 @@ def _tell_deal(view: View, events: Array, told: Array, memory: tuple[Array, Arra
     if not _begin_deal(rules_array, s, view, events, begin, first_seen):
         return False
     for i in range(begin, events.shape[0]):
-        _reveal(s, events[i], first_seen)
+        if not _reveal(rules_array[0], s, events[i], first_seen):
+            return False
         seat, led, trump = np.int64(s.turn), s.led, s.trump
         if not _follow(rules_array, s, events[i]):
             return False
@@ -218,7 +219,8 @@ def trace(view: View, events: Array, memory: tuple[Array, Array, Array, Array]) 
     if not _begin_deal(rules_array, s, view, events, begin, first_seen):
         return -1
     for i in range(begin, events.shape[0]):
-        _reveal(s, events[i], first_seen)
+        if not _reveal(rules_array[0], s, events[i], first_seen):
+            return -1
         if not _follow(rules_array, s, events[i]):
             return -1
     if not _leads_to(s, view):
@@ -241,6 +243,8 @@ def trace(view: View, events: Array, memory: tuple[Array, Array, Array, Array]) 
 @njit
 def _begin_deal(rules_array: Array, s: State, view: View, events: Array, begin: Number, first_seen: Array) -> bool:
     """The state after the deal, with the cards that will be seen in the hands, and the others hidden."""
+    if view.status == RUNNING and (begin > 0) != (view.deals_done > 0):
+        return False
     rules = rules_array[0]
     s.dealer = view.dealer
     s.status = RUNNING
@@ -263,39 +267,53 @@ def _begin_deal(rules_array: Array, s: State, view: View, events: Array, begin: 
 
 
 @njit(inline="always")
-def _reveal(s: State, event: Number, first_seen: Array) -> None:
+def _reveal(rules: CompiledRules, s: State, event: Number, first_seen: Array) -> bool:
     """Put a card that is about to be seen for the first time into the hand that it comes from."""
     action = np.int64(event) & ACTION
     if event >= SHOWN or action == PICKUP or s.hand[s.turn] & bit(action):
-        return
+        return True
+    seen = s.dead | s.trick | ~rules.deck
+    for other in range(rules.num_players):
+        seen |= s.known[other]
+    if seen & bit(action):
+        return False
     seat = np.int64(s.turn)
     first_seen[seat] |= bit(action)
     s.hand[seat] |= bit(action)
     if s.hand_size[seat] - popcount(s.known[seat]) <= 1:
         s.hand[seat] &= ~_UNSEEN
+    return True
 
 
 @njit
 def _follow(rules_array: Array, s: State, event: Number) -> bool:
-    """Take the action of an event, with the chance that it tells of; False for an action that nobody could take."""
+    """Take the action of an event, with the chance that it tells of; False for an event that could not be."""
+    rules = rules_array[0]
     if event >= SHOWN:
-        return event < SHOWN + NUM_CARDS
-    action = np.int64(event) & ACTION
+        begins = s.actions == 0 and rules.trump == LAST_DEALT
+        return begins and event - SHOWN == s.deck[rules.num_cards - 1]
+    action, seat = np.int64(event) & ACTION, np.int64(s.turn)
     if s.status != RUNNING or action > PICKUP or (action < PICKUP and not s.hand[s.turn] & bit(action)):
         return False
     if action == PICKUP and s.trick == EMPTY:
         return False
-    rules = rules_array[0]
     if rules.silent_catch >= 0.0:
         rules.silent_catch = 1.0 if event & NOTICED else 0.0
     play.step(rules, s, action)
-    return True
+    went_back = action < PICKUP and s.hand[seat] & bit(action)
+    return not event & NOTICED or bool(went_back)
 
 
 @njit
 def _leads_to(s: State, view: View) -> bool:
     """Whether the public state is that of the view."""
-    same = s.trick == view.trick and s.dead == view.dead and s.played == view.played and s.turn == view.turn
+    same = (
+        s.trump == view.trump
+        and s.trick == view.trick
+        and s.dead == view.dead
+        and s.played == view.played
+        and s.turn == view.turn
+    )
     for seat in range(MAX_PLAYERS):
         same = same and s.known[seat] == view.known[seat] and s.hand_size[seat] == view.hand_size[seat]
     return same and s.actions == view.actions and s.status == view.status

@@ -93,6 +93,24 @@ def as_views(views: Any) -> np.ndarray:
     return array
 
 
+def as_views_of_any_seat(views: Any) -> np.ndarray:
+    """Views of any seats, to act or not, as an array of shape (B,). Raises ValueError for anything else."""
+    array = np.asarray(views)
+    if array.dtype != VIEW or array.ndim != 1:
+        raise ValueError(
+            f"views: {array.dtype} of shape {array.shape} is not allowed:"
+            " they must be records of dtype rs_env.engine.view.VIEW, shape (B,)"
+        )
+    players = array["rules"]["num_players"]
+    wrong = np.flatnonzero((players < MIN_PLAYERS) | (players > MAX_PLAYERS) | (array["seat"] >= players))
+    if len(wrong):
+        raise ValueError(
+            f"views[{wrong[0]}]: seat {array['seat'][wrong[0]]} of {players[wrong[0]]} players is not allowed:"
+            " it must come from a game"
+        )
+    return np.require(array, requirements=("C", "A", "W"))
+
+
 def as_one_view(view: Any) -> np.ndarray:
     """The view of any seat, to act or not, as an array of one record. Raises ValueError for anything else."""
     views = np.atleast_1d(np.asarray(view))
