@@ -72,10 +72,11 @@ class Histories:
     @classmethod
     def of(cls, games: Sequence[Game]) -> Histories:
         """Those of some games."""
-        lengths = np.array([len(game.events) for game in games], np.int64)
+        each = [game.events for game in games]
+        lengths = np.array([len(one) for one in each], np.int64)
         events = np.zeros((len(games), max(lengths, default=0)), np.uint8)
-        for row, game in zip(events, games, strict=True):
-            row[: len(game.events)] = game.events
+        for row, one in zip(events, each, strict=True):
+            row[: len(one)] = one
         return cls(events, lengths)
 
     def read_only(self) -> Histories:

@@ -159,6 +159,16 @@ def tell(views: Views, log: tuple, memory: tuple[Array, Array, Array, Array]) ->
 
 @njit
 def _tell_deal(view: View, events: Array, told: Array, memory: tuple[Array, Array, Array, Array]) -> bool:
+    if not _go_through(view, events, told, memory):
+        return False
+    return view.status != RUNNING or _leads_to(memory[1][0], view)  # a match ends with another status than its deal
+
+
+@njit
+def _go_through(view: View, events: Array, told: Array | None, memory: tuple[Array, Array, Array, Array]) -> bool:
+    """Play the running deal to the end of its events, in ``memory[1]``, and note for each seat the cards that were
+    first seen there; write to `told`, if there is one, what each action did. False where an event could not be.
+    """
     rules_array, states, first_seen, _ = memory
     rules_array[0] = view.rules
     rules_array[0].target = 0.0
@@ -173,9 +183,9 @@ def _tell_deal(view: View, events: Array, told: Array, memory: tuple[Array, Arra
         seat, led, trump = np.int64(s.turn), s.led, s.trump
         if not _follow(rules_array, s, events[i]):
             return False
-        if events[i] < SHOWN:
+        if told is not None and events[i] < SHOWN:
             told[i] = _told(events[i], seat, led, trump, s.trick == EMPTY)
-    return view.status != RUNNING or _leads_to(s, view)  # at its end a match has another status than its deal
+    return True
 
 
 @njit
@@ -211,22 +221,11 @@ def trace(view: View, events: Array, memory: tuple[Array, Array, Array, Array]) 
     events: uint8, of the deal or match up to now.
     """
     rules_array, states, first_seen, decisions = memory
-    rules_array[0] = view.rules
-    rules_array[0].target = 0.0
     s = states[0]
-    begin = _beginning(events)
-    first_seen[:] = EMPTY
-    if not _begin_deal(rules_array, s, view, events, begin, first_seen):
+    if not _go_through(view, events, None, memory) or not _leads_to(s, view):
         return -1
-    for i in range(begin, events.shape[0]):
-        if not _reveal(rules_array[0], s, events[i], first_seen):
-            return -1
-        if not _follow(rules_array, s, events[i]):
-            return -1
-    if not _leads_to(s, view):
-        return -1
-    _begin_deal(rules_array, s, view, events, begin, first_seen)
-    count = 0
+    begin, count = _beginning(events), 0
+    _begin_deal(rules_array, s, view, events, begin, first_seen)  # again, now with all that was seen in the hands
     for i in range(begin, events.shape[0]):
         action = np.int64(events[i]) & ACTION
         if events[i] < SHOWN:
