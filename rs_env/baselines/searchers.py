@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rs_env.agent import own, seeds_for
@@ -21,25 +23,17 @@ _MOST = 1 << 24
 
 
 class _Searcher:
-    """What the search players share.
+    """What the search players share. Searches work in memory of the agent's own, so threads need an agent each."""
 
-    policy: the play-out policy, a player of `rs_env.baselines.tips.LADDER`, by whose tips all seats play out. noise:
-    share of random actions of the others there. own_noise: of the searching seat. horizon: most actions of a play-out.
-    endgame: most cards in play where forced wins are looked for; 0: never. Searches work in memory of the agent's own,
-    so threads need an agent each.
-    """
+    def __init__(self, name: str, players: Sequence[tuple[np.ndarray, float]], horizon: int, endgame: int) -> None:
+        """players: the play-out policies, weights of tips and shares of random actions.
 
-    def __init__(self, name: str, policy: str, noise: float, own_noise: float, horizon: int, endgame: int) -> None:
-        if policy not in LADDER:
-            raise ValueError(f"policy={policy!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
-        for option, share in (("noise", noise), ("own_noise", own_noise)):
-            if not 0.0 <= share <= 1.0:
-                raise ValueError(f"{option}={share!r} is not allowed: it must be a number in 0..1")
+        horizon: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
+        """
         self.name = name
-        shares = [1.0, 1.0] if policy == "random" else [noise, own_noise]  # in the order of OTHERS and OWN
         self._how = PlayOuts(
-            np.array([weights_of(**LADDER[policy])] * 2),
-            np.array(shares),
+            np.array([weights for weights, _ in players]),
+            np.array([noise for _, noise in players], np.float64),
             check_whole("horizon", horizon, 0, _MOST),
             check_whole("endgame", endgame, 0, 52),
         )
@@ -49,6 +43,24 @@ class _Searcher:
     def reset(self, seed: int | None) -> None:
         """Draw from this seed from now on."""
         self._seed = np.uint64(check_seed(seed))
+
+
+def _two_of(policy: str, noise: float, own_noise: float) -> list[tuple[np.ndarray, float]]:
+    """The play-out policies `OTHERS` and `OWN`, both the player `policy` of `rs_env.baselines.tips.LADDER`.
+
+    noise, own_noise: shares of random actions of the others and of the searching seat.
+    """
+    if policy not in LADDER:
+        raise ValueError(f"policy={policy!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
+    shares = _share("noise", noise), _share("own_noise", own_noise)
+    return [(weights_of(**LADDER[policy]), 1.0 if policy == "random" else share) for share in shares]
+
+
+def _share(option: str, value: float) -> float:
+    """The value. Raises ValueError, naming the option, unless it lies in 0..1."""
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{option}={value!r} is not allowed: it must be a number in 0..1")
+    return value
 
 
 def _possible(actions: np.ndarray) -> np.ndarray:
@@ -74,7 +86,7 @@ class Pimc(_Searcher):
         horizon: int = 30,
         endgame: int = 12,
     ) -> None:
-        super().__init__(name, policy, noise, own_noise, horizon, endgame)
+        super().__init__(name, _two_of(policy, noise, own_noise), horizon, endgame)
         self._worlds = check_whole("worlds", worlds, 1, _MOST)
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
@@ -100,7 +112,7 @@ class Ismcts(_Searcher):
         own_noise: float = 0.5,
         horizon: int = 60,
     ) -> None:
-        super().__init__(name, policy, noise, own_noise, horizon, 0)
+        super().__init__(name, _two_of(policy, noise, own_noise), horizon, 0)
         if not 0.0 <= exploration <= 100.0:
             raise ValueError(f"exploration={exploration!r} is not allowed: it must be a number in 0..100")
         self._iterations = check_whole("iterations", iterations, 1, _MOST)
@@ -134,7 +146,7 @@ class SeesAll(_Searcher):
         horizon: int = 100,
         endgame: int = 12,
     ) -> None:
-        super().__init__(name, policy, noise, own_noise, horizon, endgame)
+        super().__init__(name, _two_of(policy, noise, own_noise), horizon, endgame)
         self._samples = check_whole("samples", samples, 1, _MOST)
 
     def act_states(self, rules: Rules, states: np.ndarray) -> np.ndarray:
@@ -146,7 +158,7 @@ class SeesAll(_Searcher):
 
 
 @own
-class Adaptive:
+class Adaptive(_Searcher):
     """A search that asks who the others are, see `rs_env.baselines.adaptive`.
 
     worlds: sampled for each decision and weighed by the public history. tries: how many of them, drawn by their
@@ -167,28 +179,18 @@ class Adaptive:
         memory: int = 128,
         types: str = "all",
     ) -> None:
-        self.name = name
         check_whole("worlds", worlds, 1, 1 << 16)
         self._tries = check_whole("tries", tries, 1, 1 << 16)
         self._model = OpponentModel(None if types == "all" else types.split("+"), memory)
-        if not 0.0 <= noise <= 1.0:
-            raise ValueError(f"noise={noise!r} is not allowed: it must be a number in 0..1")
-        others = self._model.play_outs
-        policies = np.array([*(player.weights for player in others), weights_of(**LADDER["heuristic"])])  # its own last
-        horizon, endgame = check_whole("horizon", horizon, 0, _MOST), check_whole("endgame", endgame, 0, 52)
-        self._how = PlayOuts(policies, np.array([*(player.noise for player in others), noise]), horizon, endgame)
+        mine = (weights_of(**LADDER["heuristic"]), _share("noise", noise))
+        others = [(player.weights, player.noise) for player in self._model.play_outs]
+        super().__init__(name, [*others, mine], horizon, endgame)
         self._worlds = Worlds(
             np.zeros(worlds, STATE),
             np.zeros(worlds),
             np.zeros((worlds, MAX_PLAYERS, len(self._model.names))),
             self._model.trace,
         )
-        self._memory = new_memory()
-        self.reset(0)
-
-    def reset(self, seed: int | None) -> None:
-        """Draw from this seed from now on."""
-        self._seed = np.uint64(check_seed(seed))
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None) -> np.ndarray:
         """One legal action for each view; without histories it knows nothing of the others."""
