@@ -78,13 +78,7 @@ def as_views(views: Any) -> np.ndarray:
 
     Raises ValueError unless they are of dtype `VIEW`, each of a seat that is to act, as a game shows it.
     """
-    array = np.atleast_1d(np.asarray(views))
-    if array.dtype != VIEW or array.ndim != 1:
-        raise ValueError(
-            f"views: {array.dtype} of shape {array.shape} is not allowed:"
-            " they must be records of dtype rs_env.engine.view.VIEW, shape (B,)"
-        )
-    array = np.require(array, requirements=("C", "A", "W"))  # the one layout that the kernels are compiled for
+    array = _records(np.atleast_1d(np.asarray(views)))
     first = first_impossible(array)
     if first >= 0:
         if array["legal"][first] == 0:
@@ -95,18 +89,23 @@ def as_views(views: Any) -> np.ndarray:
 
 def as_views_of_any_seat(views: Any) -> np.ndarray:
     """Views of any seats, to act or not, as an array of shape (B,). Raises ValueError for anything else."""
-    array = np.asarray(views)
-    if array.dtype != VIEW or array.ndim != 1:
-        raise ValueError(
-            f"views: {array.dtype} of shape {array.shape} is not allowed:"
-            " they must be records of dtype rs_env.engine.view.VIEW, shape (B,)"
-        )
+    array = _records(np.asarray(views))
     players = array["rules"]["num_players"]
     wrong = np.flatnonzero((players < MIN_PLAYERS) | (players > MAX_PLAYERS) | (array["seat"] >= players))
     if len(wrong):
         raise ValueError(
             f"views[{wrong[0]}]: seat {array['seat'][wrong[0]]} of {players[wrong[0]]} players is not allowed:"
             " it must come from a game"
+        )
+    return array
+
+
+def _records(array: np.ndarray) -> np.ndarray:
+    """The array in the one layout that the kernels are compiled for. Raises ValueError unless it holds views."""
+    if array.dtype != VIEW or array.ndim != 1:
+        raise ValueError(
+            f"views: {array.dtype} of shape {array.shape} is not allowed:"
+            " they must be records of dtype rs_env.engine.view.VIEW, shape (B,)"
         )
     return np.require(array, requirements=("C", "A", "W"))
 
