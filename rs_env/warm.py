@@ -92,6 +92,7 @@ def _gymnasium() -> None:
 def _baselines() -> None:
     from rs_env import Game, belief
     from rs_env.baselines import AGENTS, make_agent
+    from rs_env.baselines.models import OpponentModel
     from rs_env.baselines.rule_based import RuleBasedAgent
     from rs_env.encoding import draws, observations
 
@@ -109,6 +110,7 @@ def _baselines() -> None:
     belief.count(views[0])
     belief.sample(views[0], 1, 0)
     belief.marginals(views[0])
+    belief.weigh(views[0], game.events, OpponentModel(), 1, 0)
     observations(views)
     draws(views, np.zeros(1, np.uint64))
 
