@@ -35,6 +35,10 @@ class Agent(Protocol):
     ``histories=None`` in `act`: `rs_env.history.Histories` of the games, one beside each view, or None where whoever
     asks has none. Agents without it cost nothing more.
 
+    A *sitting* is a sequence of deals with the same players on the same seats. An agent that wants to know at one deal
+    what it learnt at earlier ones of the sitting has the parameter ``memories=None`` in `act`, and the methods of
+    `Remembers`. What it remembers belongs to a seat at a table, not to the agent, since one object plays at many.
+
     An agent that cheats, as a measure of what hidden cards are worth, has the attribute ``cheats = True`` and instead
     of `act` the method ``act_states(rules, states)``; only comparisons that are declared unfair ask it, by `ask_cheat`.
     """
@@ -54,6 +58,25 @@ class Agent(Protocol):
         """
 
 
+class Remembers(Protocol):
+    """What an agent with the parameter ``memories`` in `act` has beside that.
+
+    `act` gets an array of one row for each view, or None, which is to mean the same as rows of `new_memories`. What the
+    rows hold is the agent's own business, as long as it is plain data: of any dtype but objects, of any shape behind
+    the first axis.
+    """
+
+    def new_memories(self, count: int) -> np.ndarray:
+        """So many rows that know nothing: what each seat begins a sitting with."""
+
+    def remember(self, views: np.ndarray, histories: Histories, memories: np.ndarray) -> np.ndarray:
+        """The rows after a deal, of the dtype and shape of `memories`, the rows before it.
+
+        It is called once for each of the agent's seats when a deal has ended. views: what that seat knows at the end,
+        with nothing legal. histories: of the deal.
+        """
+
+
 def draws_by_seed(agent: Agent) -> bool:
     """Whether the agent's `act` has the parameter ``seeds``: then its draws depend on them and the views alone."""
     return "seeds" in _parameters_of_act(agent)
@@ -69,6 +92,11 @@ def _parameters_of_act(agent: Agent) -> Collection[str]:
 def wants_histories(agent: Agent) -> bool:
     """Whether the agent's `act` has the parameter ``histories``."""
     return "histories" in _parameters_of_act(agent)
+
+
+def wants_memories(agent: Agent) -> bool:
+    """Whether the agent's `act` has the parameter ``memories``; then it `Remembers`."""
+    return "memories" in _parameters_of_act(agent)
 
 
 def seeds_for(views: np.ndarray, seed: np.uint64, seeds: np.ndarray | None) -> np.ndarray:
@@ -98,6 +126,12 @@ def check_is_agent(agent: Any) -> None:
             f"agent {agent!r} is not allowed: it must be a name, or an object with name, reset(seed) and act(views);"
             f" it has no {', no '.join(missing)}"
         )
+    missing = [method for method in ("new_memories", "remember") if not callable(getattr(agent, method, None))]
+    if missing and wants_memories(agent):
+        raise ValueError(
+            f"agent {agent.name!r} is not allowed: its act has the parameter memories, so it must have"
+            f" new_memories(count) and remember(views, histories, memories); it has no {', no '.join(missing)}"
+        )
 
 
 def cheats(agent: Any) -> bool:
@@ -119,22 +153,27 @@ def is_own(agent: Agent) -> bool:
     return type(agent) in _OWN
 
 
-def copy_for_agent(views: np.ndarray) -> np.ndarray:
-    """Views as an agent may have them: an array of its own, read-only."""
-    given = views.copy()
+def copy_for_agent(array: np.ndarray) -> np.ndarray:
+    """Views or memories as an agent may have them: an array of its own, read-only."""
+    given = array.copy()
     given.flags.writeable = False
     return given
 
 
 def ask(
-    agent: Agent, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None
+    agent: Agent,
+    views: np.ndarray,
+    seeds: np.ndarray | None = None,
+    histories: Histories | None = None,
+    memories: np.ndarray | None = None,
 ) -> np.ndarray:
     """The agent's actions, int64 (B,), for views of seats that are to act.
 
     The agent gets copies of the views that it cannot write to, with nothing behind them: the caller's array may be a
     part of one that shows other seats too, and legal is what the caller says, whatever the agent does to what it was
-    given. seeds: for an agent that `draws_by_seed`, what to draw from for each view, uint64 (B,). Raises ValueError,
-    naming the agent, unless it gives one legal action for each.
+    given. seeds: for an agent that `draws_by_seed`, what to draw from for each view, uint64 (B,). histories, memories:
+    for one that wants them, a row for each view. Raises ValueError, naming the agent, unless it gives one legal action
+    for each.
     """
     if not len(views):
         return np.zeros(0, np.int64)
@@ -142,8 +181,40 @@ def ask(
     more: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
     if histories is not None and wants_histories(agent):
         more["histories"] = histories if is_own(agent) else histories.read_only()
+    if memories is not None and wants_memories(agent):
+        more["memories"] = memories if is_own(agent) else copy_for_agent(memories)
     chosen = agent.act(given, **more)
     return _checked(agent, chosen, views)
+
+
+def blank_memories(agent: Any, count: int) -> np.ndarray:
+    """What an agent that `wants_memories` begins so many seats with. Raises ValueError, naming the agent, unless it
+    gives so many rows of plain data.
+    """
+    made = agent.new_memories(count)
+    if not isinstance(made, np.ndarray) or made.shape[:1] != (count,) or made.dtype.hasobject:
+        told = f"{made.dtype} of shape {made.shape}" if isinstance(made, np.ndarray) else f"a {type(made).__name__}"
+        raise ValueError(
+            f"agent {agent.name!r} gave {told} as new memories: it must give an array of {count} rows without objects"
+        )
+    return made.copy()
+
+
+def ask_to_remember(agent: Any, views: np.ndarray, histories: Histories, memories: np.ndarray) -> np.ndarray:
+    """What the agent remembers after deals that have ended, see `Remembers`. It gets copies, as in `ask`. Raises
+    ValueError, naming the agent, unless it gives an array like `memories`.
+    """
+    if not len(views):
+        return memories
+    if not is_own(agent):
+        views, histories, memories = copy_for_agent(views), histories.read_only(), copy_for_agent(memories)
+    after = np.asarray(agent.remember(views, histories, memories))
+    if after.shape != memories.shape or after.dtype != memories.dtype:
+        raise ValueError(
+            f"agent {agent.name!r} remembers {after.dtype} of shape {after.shape}:"
+            f" it must give {memories.dtype} of shape {memories.shape}"
+        )
+    return after.copy()  # which the agent cannot change
 
 
 def ask_cheat(agent: Any, rules: Rules, states: np.ndarray, views: np.ndarray) -> np.ndarray:

@@ -74,7 +74,7 @@ class _Common:
             progress=sys.stderr.isatty() and sys.stdout.isatty(),
         )
 
-    def plan(self, table: str, matrix_deals: int = 0) -> Plan:
+    def plan(self, table: str, matrix_deals: int = 0, sitting: int = 1) -> Plan:
         return Plan(
             rules=self.rules.chosen(),
             seed=self.seed,
@@ -82,6 +82,7 @@ class _Common:
             deals=self.deals,
             matrix_deals=matrix_deals,
             precision=self.precision,
+            sitting=sitting,
         )
 
 
@@ -93,10 +94,13 @@ class League(_Common):
     """Who plays, such as random heuristic pimc:worlds=32; by default all baselines that see no hidden cards."""
     matrix_deals: Whole = 0
     """Deals on which each agent also plays on one seat against copies of each agent on all others."""
+    sitting: Whole = 1
+    """Deals that the same players play on the same seats one after the other, and may remember."""
 
     def run(self) -> tuple[Comparison, str]:
         """Play."""
-        return compare(self.agents or fair_baselines(), self.plan("mixed", self.matrix_deals), self.how()), ""
+        plan = self.plan("mixed", self.matrix_deals, self.sitting)
+        return compare(self.agents or fair_baselines(), plan, self.how()), ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,10 +113,13 @@ class Duel(_Common):
     """Who has the other seats."""
     table: Annotated[str, tyro.conf.arg(metavar="{one,rest,half}")] = "one"
     """Seats of the agent: one, rest (all but one) or half."""
+    sitting: Whole = 1
+    """Deals that the same players play on the same seats one after the other, and may remember."""
 
     def run(self) -> tuple[Comparison, str]:
         """Play; the result in one line."""
-        comparison = compare([self.agent, self.opponent], self.plan(duel_table(self.table)), self.how())
+        plan = self.plan(duel_table(self.table), sitting=self.sitting)
+        comparison = compare([self.agent, self.opponent], plan, self.how())
         return comparison, str(duel_of(comparison))
 
 

@@ -26,7 +26,8 @@ class Duel:
     for each seat, so that equal players have 1/n. interval, share_interval: how far the further end of each interval is
     from its share. deals: how many were played. capped: share of games that were truncated. actions: mean number of
     actions per game. parity: 1/n.
-    place, cards, pickups, reward: means of the agent, see `Standing`. milliseconds: for each of its decisions.
+    place, cards, pickups, reward: means of the agent, see `Standing`. sitting: deals that players sat together; with
+    more than one each sitting, not each deal, gives one value. milliseconds: for each of its decisions.
     """
 
     agent: str
@@ -45,6 +46,7 @@ class Duel:
     pickups: float
     reward: float
     table: str = "one"
+    sitting: int = 1
     milliseconds: float = field(default=0.0, compare=False)
 
     @property
@@ -69,7 +71,8 @@ class Duel:
         }[self.table]
         return (
             f"{self.agent} {against} {self.opponent}: {self.win_share:.1%} ({low:.1%} .. {high:.1%}),"
-            f" parity {self.parity:.1%}, {self.games} games, {self.capped:.1%} capped{few_deals(self.deals)}"
+            f" parity {self.parity:.1%}, {self.games} games, {self.capped:.1%} capped"
+            f"{few_deals(self.deals, self.sitting)}"
         )
 
 
@@ -82,16 +85,20 @@ def duel(
     *,
     table: str = "one",
     precision: float | None = None,
+    sitting: int = 1,
     **how: Any,
 ) -> Duel:
     """Play `deals` deals (matches, with a target) at all seatings of one `agent` against n - 1 of `opponent`.
 
     table: ``"one"``; or ``"rest"``, n - 1 of `agent` against one; or ``"half"``, half of the seats for each.
-    precision, how: as in `rs_env.arena.league`.
-    Raises ValueError for fewer than two deals, since no interval comes from one, and for other wrong arguments.
+    precision, sitting, how: as in `rs_env.arena.league`.
+    Raises ValueError for fewer than two deals or sittings, since no interval comes from one, and for other wrong
+    arguments.
     """
     (told,) = records_of("duel", how, How)
-    plan = Plan(rules=as_rules(rules), seed=seed, table=duel_table(table), deals=deals, precision=precision)
+    plan = Plan(
+        rules=as_rules(rules), seed=seed, table=duel_table(table), deals=deals, precision=precision, sitting=sitting
+    )
     return duel_of(compare([agent, opponent], plan, told))
 
 
@@ -109,14 +116,15 @@ def duel_of(league: League) -> Duel:
     seats = games["seating"] == 0
     won = (seats & (games["winner"][:, None] == np.arange(n))).sum(1)
     one = np.zeros(len(games), np.int64)
-    win_share, values = ratios(by_deal(games["deal"], one, won, 1), by_deal(games["deal"], one, seats.sum(1), 1))
+    units = league.settings.units_of(games)
+    win_share, values = ratios(by_deal(units, one, won, 1), by_deal(units, one, seats.sum(1), 1))
     copies = agent.agent == opponent.agent and not games["truncated"].any()
     low, high = share_bounds(win_share, values, copies)[:, 0].tolist()
     return Duel(
         agent=agent.agent,
         opponent=opponent.agent,
         games=len(games),
-        deals=len(values),
+        deals=league.deals,
         win_share=float(win_share[0]),
         bounds=(low, high),
         capped=float(games["truncated"].mean()),
@@ -129,5 +137,6 @@ def duel_of(league: League) -> Duel:
         pickups=agent.pickups,
         reward=agent.reward,
         table=league.settings.table,
+        sitting=league.settings.sitting,
         milliseconds=agent.milliseconds,
     )

@@ -1,8 +1,9 @@
 """The games of a comparison as one array of records, and as JSON lines that `rs_env.replay` plays again.
 
-A line is a record of `rs_env.record` with two keys more. ``arena``: the kind of table, the players by name, and the
-fields of `games_dtype` that the record does not have. ``digest``, always the last: SHA-256 of the line before it, 16
-hexadecimal digits of it, so that a line which is not as it was written is not believed.
+A line is a record of `rs_env.record` with two keys more. ``arena``: the kind of table, the deals of a sitting if there
+are several, the players by name, and the fields of `games_dtype` that the record does not have. ``digest``, always the
+last: SHA-256 of the line before it, 16 hexadecimal digits of it, so that a line which is not as it was written is not
+believed.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ def _credit(rules: Rules, outcomes: Outcomes) -> np.ndarray:
 
 
 def lines_of(
-    rules: Rules, seed: int, table: str, names: Sequence[str], games: np.ndarray, outcomes: Outcomes
+    rules: Rules, seed: int, table: str, sitting: int, names: Sequence[str], games: np.ndarray, outcomes: Outcomes
 ) -> list[str]:
-    """The games as lines of JSON; `names` are those of the players."""
+    """The games as lines of JSON; `names` are those of the players, `sitting` is how many deals they sit together."""
     head = {"format": RECORD_FORMAT, "rules": rules.to_dict(), "seed": seed, "first_deal": 0, "given": 0, "over": True}
     compiled, deck = compile_rules(rules), cache(partial(_deck, rules, seed))
     worth = np.zeros((2, rules.num_players))
@@ -99,6 +100,7 @@ def lines_of(
             "scores": worth[0].tolist(),
             "arena": {
                 "table": table,
+                **({"sitting": sitting} if sitting > 1 else {}),
                 "players": [names[player % len(names)] for player in values["seating"]],
                 **values,
             },
@@ -130,9 +132,9 @@ def _deck(rules: Rules, seed: int, index: int, deal: int) -> tuple[int, str]:
     return int(state["dealer"][0]), cards_text(state["deck"][0, : len(rules.deck)].tolist())
 
 
-def game_of_line(line: str, rules: Rules, players: int) -> tuple[str, np.void]:
-    """The kind of table and the game of a line, between `players` players. Raises ValueError, with the reason, for any
-    other line.
+def game_of_line(line: str, rules: Rules, players: int, sitting: int = 1) -> tuple[str, np.void]:
+    """The kind of table and the game of a line, between `players` players in sittings of so many deals. Raises
+    ValueError, with the reason, for any other line.
     """
     body, found, tail = line.rpartition(_DIGEST)
     if not found or tail != f'{_digest_of(body)}"}}\n':
@@ -143,8 +145,8 @@ def game_of_line(line: str, rules: Rules, players: int) -> tuple[str, np.void]:
         values = tuple(record[_IN_RECORD[name]] if name in _IN_RECORD else arena[name] for name in _FIELDS)
         game: np.void = np.array([values], games_dtype(rules.num_players))[0]
         table = arena["table"]
-        if record["rules"] != rules.to_dict() or table not in TABLES:
-            raise ValueError("it is of other rules or an unknown kind of table")
+        if record["rules"] != rules.to_dict() or table not in TABLES or arena.get("sitting", 1) != sitting:
+            raise ValueError("it is of other rules, other sittings or an unknown kind of table")
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"it is no game of this arena ({error!r})") from None
     seating, credit = game["seating"], game["credit"]

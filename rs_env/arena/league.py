@@ -21,7 +21,7 @@ from rs_env.arena.storage import Folder, Played, nothing_played, open_folder, re
 from rs_env.arena.workers import Workplace
 from rs_env.rules import Rules, as_rules
 
-CHECK_EVERY = 100  # deals; whether the intervals are narrow enough is looked at only then, whatever the chunks
+CHECK_EVERY = 100  # deals or sittings; widths of intervals are looked at only then, whatever the chunks
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,29 @@ class League:
 
     @cached_property
     def deal_shares(self) -> np.ndarray:
-        """Share of each player on each deal, float64 (deals, k), see `rs_env.arena.statistics.ratios`."""
-        return _shares(self.games, len(self.agents))[1]
+        """Share of each player on each deal (with sittings: in each sitting), float64 (deals, k), see
+        `rs_env.arena.statistics.ratios`.
+        """
+        return _shares(self.games, self.settings)[1]
+
+    @cached_property
+    def sitting_shares(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
+        """How shares change in the course of a sitting: for the first and last of some of its deals, counted from 1,
+        the share of each player on these, (k,), and the ends of their 95 % intervals, (2, k). Empty without sittings.
+        """
+        number, found, first = self.games["deal"] % self.settings.sitting + 1, [], 1
+        ends = [scale * 10**power for power in range(10) for scale in (2, 5, 10)]  # 2, 5, 10, 20, 50, 100, ...
+        while first <= self.settings.sitting > 1:
+            last = min(next(end for end in ends if end >= first), self.settings.sitting)
+            found.append((first, last, *self.shares_where((first <= number) & (number <= last))))
+            first = last + 1
+        return found
+
+    def shares_where(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The share of each player in some games of the main table, (k,), and the ends of their 95 % intervals,
+        (2, k). chosen: bool (games,).
+        """
+        return _bounded_shares(self.games[chosen], self.settings)
 
     @cached_property
     def standings(self) -> list[Standing]:
@@ -117,7 +138,7 @@ class League:
     @cached_property
     def ratings(self) -> Ratings:
         """Of all players, from the main table; needs SciPy."""
-        return rate(self.games, len(self.agents))
+        return rate(self.games, len(self.agents), self.settings.sitting)
 
     @cached_property
     def differences(self) -> list[Difference]:
@@ -143,8 +164,9 @@ class League:
         seats = games["seating"].astype(np.int64)
         credit = np.where(seats < k, games["credit"], 0).sum(1)
         cell = seats.min(1) * k + seats.max(1) - k
-        sums = by_deal(games["deal"], cell, credit, k * k)
-        share, values = ratios(sums, UNITS * by_deal(games["deal"], cell, np.ones(len(games)), k * k))
+        units = self.settings.units_of(games)
+        sums = by_deal(units, cell, credit, k * k)
+        share, values = ratios(sums, UNITS * by_deal(units, cell, np.ones(len(games)), k * k))
         names = np.array(self.agents)
         low, high = share_bounds(share, values, (names[:, None] == names).reshape(-1))
         return share.reshape(k, k), low.reshape(k, k), high.reshape(k, k)
@@ -158,6 +180,7 @@ def league(
     *,
     matrix_deals: int = 0,
     precision: float | None = None,
+    sitting: int = 1,
     **how: Any,
 ) -> League:
     """Let all agents of a list meet at mixed tables, everybody on the same deals and on every seat (see
@@ -165,13 +188,21 @@ def league(
 
     agents: names or objects, at least two; None: all baselines that do not cheat. deals: matches, with a target.
     matrix_deals: deals on which each agent also plays on one seat against n - 1 of each agent.
-    precision: stop, after a multiple of 100 deals, when the shares' 95 % intervals are at most this wide to either
-    side. how: arguments of `How`: processes, games_at_once, isolated, fair, out, resume, progress. Raises ValueError,
-    naming the argument, for what is not allowed.
+    precision: stop, after a multiple of 100 deals or sittings, when the shares' 95 % intervals are at most this wide to
+    either side. sitting: deals that the same players play on the same seats one after the other, and may remember (see
+    `rs_env.agent.Remembers`); sittings are whole, and then the units of all intervals.
+    how: arguments of `How`: processes, games_at_once, isolated, fair, out, resume, progress. Raises ValueError, naming
+    the argument, for what is not allowed.
     """
     (told,) = records_of("league", how, How)
     plan = Plan(
-        rules=as_rules(rules), seed=seed, table="mixed", deals=deals, matrix_deals=matrix_deals, precision=precision
+        rules=as_rules(rules),
+        seed=seed,
+        table="mixed",
+        deals=deals,
+        matrix_deals=matrix_deals,
+        precision=precision,
+        sitting=sitting,
     )
     return compare(fair_baselines() if agents is None else agents, plan, told)
 
@@ -180,7 +211,7 @@ def compare(agents: Sequence[Agent | str], plan: Plan, how: How) -> League:
     """The comparison of `league` at any kind of table."""
     if isinstance(agents, str) or len(agents) < 2:
         raise ValueError(f"agents={agents!r} is not allowed: it must be a list of at least two")
-    workplace = Workplace(agents, plan.rules, plan.seed, how)
+    workplace = Workplace(agents, plan, how)
     players = workplace.crew.agents
     settings = Settings(**vars(plan), agents=tuple(a.name for a in players), cheats=tuple(map(cheats, players)))
     with open_folder(how.out, settings, how.resume) as folder, workplace, _bar(how.progress) as show:
@@ -222,7 +253,8 @@ def _narrow_enough(
     """The first number of deals in before + 1 .. done after which all intervals are narrow enough, of those looked
     at.
     """
-    for deals in range(before // CHECK_EVERY * CHECK_EVERY + CHECK_EVERY, done + 1, CHECK_EVERY) if precision else ():
+    step = CHECK_EVERY * settings.sitting
+    for deals in range(before // step * step + step, done + 1, step) if precision else ():
         all_games = np.concatenate(games)
         share, bounds = _bounded_shares(all_games[all_games["deal"] < deals], settings)
         if widths(share, bounds).max() <= precision:
@@ -230,17 +262,17 @@ def _narrow_enough(
     return None
 
 
-def _shares(games: np.ndarray, players: int) -> tuple[np.ndarray, np.ndarray]:
-    """The share of each player, and its values for each deal."""
-    seats = games["seating"].astype(np.int64)
-    deals = np.broadcast_to(games["deal"][:, None], seats.shape)
-    sums = by_deal(deals, seats, games["credit"], players)
-    return ratios(sums, UNITS * by_deal(deals, seats, np.ones(seats.shape), players))
+def _shares(games: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each player, and its values for each deal or sitting."""
+    seats, players = games["seating"].astype(np.int64), len(settings.agents)
+    units = np.broadcast_to(settings.units_of(games)[:, None], seats.shape)
+    sums = by_deal(units, seats, games["credit"], players)
+    return ratios(sums, UNITS * by_deal(units, seats, np.ones(seats.shape), players))
 
 
 def _bounded_shares(games: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     """The share of each player, (k,), and the ends of their intervals, (2, k)."""
-    share, values = _shares(games, len(settings.agents))
+    share, values = _shares(games, settings)
     return share, share_bounds(share, values, len(set(settings.agents)) == 1)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rs_env.agent import Agent, ask, ask_cheat, cheats, wants_histories
 from rs_env.arena.players import check_fair
+from rs_env.arena.sitting import Memories
 from rs_env.cards import PICKUP
 from rs_env.engine import entry, play
 from rs_env.engine.bits import lowest, without_lowest
@@ -54,13 +55,21 @@ class Outcomes:
 
 
 def play_games(
-    rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seed: int, indices: np.ndarray, *, fair: bool = True
+    rules: Rules,
+    agents: Sequence[Agent],
+    seating: np.ndarray,
+    seed: int,
+    indices: np.ndarray,
+    *,
+    fair: bool = True,
+    memories: Memories | None = None,
 ) -> Outcomes:
     """Play G games to the end; game g has agent ``agents[seating[g, seat]]`` on each seat and the decks of game
     ``indices[g]`` of the seed.
 
     seating: integers (G, n). indices: integers (G,); equal indices are the same deal, for duplicate comparisons.
-    fair: refuse agents that see hidden cards. Turns with a single legal action are played without asking.
+    fair: refuse agents that see hidden cards. memories: what is remembered at these tables, to which these games are
+    added; None: nothing. Turns with a single legal action are played without asking.
     Raises ValueError, naming the agent, where an agent chooses an illegal action.
     """
     games, n = len(indices), rules.num_players
@@ -97,10 +106,15 @@ def play_games(
                     actions = ask_cheat(agent, rules, states[mine], views[: len(mine)])
                 else:
                     histories = Histories(log[mine], logged[mine]) if want_histories[number] else None
-                    actions = ask(agent, views[: len(mine)], histories=histories)
+                    known = None if memories is None else memories.of(number, mine, states["turn"][mine])
+                    actions = ask(agent, views[: len(mine)], histories=histories, memories=known)
                 seconds[number] += time.perf_counter() - begin
                 asked[number] += len(mine)
                 _play(compiled, states, mine, actions, log, logged, taken, pickups)
+    for number, agent in enumerate(agents if memories is not None else ()):
+        begin = time.perf_counter()
+        memories.add(number, agent, rules, states, Histories(log, logged))  # type: ignore[union-attr]
+        seconds[number] += time.perf_counter() - begin
     rewards, places = np.zeros((2, games, n))
     _evaluate(compiled, states, rewards, places)
     winner = states["out"][:, 0].copy()

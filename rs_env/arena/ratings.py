@@ -44,8 +44,9 @@ class Ratings:
         return np.maximum(self.bounds[1] - self.points, self.points - self.bounds[0])
 
 
-def rate(games: np.ndarray, players: int) -> Ratings:
-    """Ratings of k `players` from games of dtype `rs_env.arena.games.games_dtype`; needs SciPy.
+def rate(games: np.ndarray, players: int, sitting: int = 1) -> Ratings:
+    """Ratings of k `players` from games of dtype `rs_env.arena.games.games_dtype`, played in sittings of so many deals;
+    needs SciPy.
 
     A game that nobody won counts as an n-th of a win for each seat.
     """
@@ -72,7 +73,8 @@ def rate(games: np.ndarray, players: int) -> Ratings:
         loss, np.zeros(players), jac=gradient, hess=curvature, method="trust-exact", options={"gtol": 1e-6 * len(games)}
     )
     surprise = _per_player(seating, credit - _chances(fit.x[seating]), players)
-    _, rows = np.unique(games["deal"], return_inverse=True)
+    units = games["deal"] // sitting
+    _, rows = np.unique(units, return_inverse=True)
     scores = np.zeros((rows.max(initial=0) + 1, players))
     np.add.at(scores, rows, surprise)
     seats = np.bincount(seating.reshape(-1), minlength=players)
@@ -88,7 +90,7 @@ def rate(games: np.ndarray, players: int) -> Ratings:
     )
     bounds = np.stack([fit.x - reach, fit.x + reach])
     for player in np.flatnonzero(open_ended):
-        bounds[:, player] = _open_bounds(fit.x, int(player), games["deal"], seating, bool(won[player]))
+        bounds[:, player] = _open_bounds(fit.x, int(player), units, seating, bool(won[player]))
     middle = fit.x[anchor].mean()
     return Ratings(MEAN + POINTS * (fit.x - middle), MEAN + POINTS * (bounds - middle))
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rs_env.arena.tables import TABLES, games_per_deal
 from rs_env.checks import check_seed, check_whole
 from rs_env.rules import Rules
@@ -18,7 +20,9 @@ class Plan:
     """What is measured of any agents. table: the kind of the main one, see `rs_env.arena.tables`.
 
     deals: of the main table; matrix_deals: of each agent against each field. precision: stop earlier where all
-    intervals of the main table are at most this wide to either side. seed: of decks and draws; None: a fresh one.
+    intervals of the main table are at most this wide to either side. sitting: deals that the same players play one
+    after the other on the same seats, and may remember; 1: none remembers anything. It divides both numbers of deals.
+    seed: of decks and draws; None: a fresh one.
     Raises ValueError, naming the field, for what is not allowed.
     """
 
@@ -28,6 +32,7 @@ class Plan:
     deals: int
     matrix_deals: int = 0
     precision: float | None = None
+    sitting: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.rules, Rules):
@@ -44,6 +49,14 @@ class Plan:
                 f"precision={self.precision!r} is not allowed: precision must be a number between 0 and 1, or None"
             )
         self._set("seed", check_seed(self.seed))
+        self._set("sitting", check_whole("sitting", self.sitting, 1, _MOST))
+        if self.sitting > 1 and self.rules.target is not None:
+            raise ValueError(f"sitting={self.sitting} is not allowed: it must be 1 with a target, for matches")
+        if self.deals % self.sitting or self.deals < 2 * self.sitting or self.matrix_deals % self.sitting:
+            raise ValueError(
+                f"sitting={self.sitting} is not allowed: deals={self.deals} and matrix_deals={self.matrix_deals}"
+                " must be whole sittings, deals at least two"
+            )
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -73,6 +86,15 @@ class Settings(Plan):
     def games_per_deal(self, table: str) -> int:
         """Games of each deal at this kind of table."""
         return games_per_deal(table, len(self.agents), self.rules.num_players)
+
+    @property
+    def unit(self) -> str:
+        """What does not depend on others of its kind: a deal, or a sitting of several."""
+        return "deal" if self.sitting == 1 else "sitting"
+
+    def units_of(self, games: np.ndarray) -> np.ndarray:
+        """The number of the `unit` that each game belongs to."""
+        return games["deal"] // self.sitting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,9 @@
 Games on the same deal depend on one another, deals do not: everything here is estimated from one value for each deal,
 so that the intervals hold however much the games of a deal are alike (E. Miller, "Adding error bars to evals", 2024, on
 clusters). ``benchmarks/coverage.py`` measures how often they hold.
+
+Where players remember, the deals of a sitting depend on one another, sittings do not. Then a sitting is what is called
+a deal here, whose number is that of the deal over the deals of a sitting.
 """
 
 from __future__ import annotations
@@ -85,9 +88,12 @@ def widths(shares: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     return np.maximum(bounds[1] - shares, shares - bounds[0])
 
 
-def few_deals(deals: int) -> str:
-    """A warning for the end of a sentence where intervals come from few deals; else nothing."""
-    return f"; only {deals} deals, fewer than {FEW_DEALS}: the intervals are rough" if deals < FEW_DEALS else ""
+def few_deals(deals: int, sitting: int = 1) -> str:
+    """A warning for the end of a sentence where intervals come from few deals, or sittings of so many deals; else
+    nothing.
+    """
+    units, what = deals // sitting, "deals" if sitting == 1 else "sittings"
+    return f"; only {units} {what}, fewer than {FEW_DEALS}: the intervals are rough" if units < FEW_DEALS else ""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@
 | ``.lock`` | held by the process that plays |
 
 Every file is whole at any moment. Of the games, the last deals may be there in part after a crash: they are not read,
-and whoever goes on with the run plays them again.
+and whoever goes on with the run plays them again. With sittings of several deals that holds for the last sitting.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from rs_env.files import naming, only_process_in, write_whole
 from rs_env.rules import Rules
 from rs_env.version import __version__
 
-FORMAT = "rs_env.arena/2"
+FORMAT = "rs_env.arena/3"
 RUN, GAMES = "run.json", "games.jsonl"
-_SAME = ("agents", "rules", "seed", "table")  # what a run must have in common with the one that it continues
+_SAME = ("agents", "rules", "seed", "table", "sitting")  # what a run must have in common with the one that it continues
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Folder:
 
 @contextmanager
 def open_folder(path: str | Path | None, settings: Settings, resume: bool) -> Iterator[Folder | None]:
-    """The folder to write to, held for this process alone: a new one, or with `resume` the one whose complete deals are
-    kept.
+    """The folder to write to, held for this process alone: a new one, or with `resume` the one whose complete sittings
+    are kept.
 
     None for None. Raises ValueError where a folder holds anything of a run and is not to be resumed, where it holds
     another run, and where another process plays there.
@@ -118,7 +118,7 @@ def open_folder(path: str | Path | None, settings: Settings, resume: bool) -> It
 
 def _past(folder: Path, settings: Settings) -> Played:
     """What was played, of a run that is to go on with these settings; cuts off what an interruption has left of a
-    deal.
+    sitting.
     """
     run = _read_run(folder)
     before = _settings_of(run, folder)
@@ -178,7 +178,7 @@ def _times_of(run: dict[str, Any], settings: Settings, folder: Path) -> tuple[np
 
 
 def read_folder(path: str | Path) -> Played:
-    """All complete deals that a folder holds. Raises ValueError, naming file and line, for what is not as it was
+    """All complete sittings that a folder holds. Raises ValueError, naming file and line, for what is not as it was
     written.
     """
     folder = Path(path)
@@ -192,16 +192,16 @@ def read_folder(path: str | Path) -> Played:
 
 
 def read_games(path: Path, settings: Settings) -> tuple[dict[str, np.ndarray], int]:
-    """The games of all complete deals by kind of table, and the number of bytes that their lines take up.
+    """The games of all complete sittings by kind of table, and the number of bytes that their lines take up.
 
     Each table's deals come in order, each with its seatings in order, so that a line which is missing, there twice,
     moved or of another run is noticed. Raises ValueError, naming the line, for it, and for a wrong one; what an
-    interruption has left of a deal at the end of the file is not read.
+    interruption has left of a sitting at the end of the file is not read.
     """
     k, n = len(settings.agents), settings.rules.num_players
     complete: dict[str, list[np.void]] = {}
-    open_deal: list[np.void] = []  # games of the deal that is being read
-    expected = np.zeros((0, n), np.int64)  # its seatings
+    open_sitting: list[np.void] = []  # games of the sitting that is being read
+    tables = np.zeros((0, n), np.int64)  # its seatings
     end = position = 0
     content = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     for number, line in enumerate(content, 1):
@@ -209,21 +209,21 @@ def read_games(path: Path, settings: Settings) -> tuple[dict[str, np.ndarray], i
         if number == len(content) and not line.endswith(b"\n"):
             break
         try:
-            table, game = game_of_line(line.decode(), settings.rules, k)
-            if not open_deal:
+            table, game = game_of_line(line.decode(), settings.rules, k, settings.sitting)
+            if not open_sitting:
                 done = complete.setdefault(table, [])
-                deal = int(done[-1]["deal"]) + 1 if done else 0
-                expected, open_table = seatings(table, k, n, settings.seed, deal), table
-            if table != open_table or game["deal"] != deal or (game["seating"] != expected[len(open_deal)]).any():
-                seating = expected[len(open_deal)].tolist()
+                first = int(done[-1]["deal"]) + 1 if done else 0
+                tables, open_table = seatings(table, k, n, settings.seed, first // settings.sitting), table
+            deal, seating = first + len(open_sitting) // len(tables), tables[len(open_sitting) % len(tables)].tolist()
+            if table != open_table or game["deal"] != deal or game["seating"].tolist() != seating:
                 raise ValueError(
                     f"it is out of place: here must be deal {deal} of the table {open_table!r}"
                     f" with the seating {seating}"
                 )
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
-        open_deal.append(game)
-        if len(open_deal) == len(expected):
-            done += open_deal
-            open_deal, end = [], position
+        open_sitting.append(game)
+        if len(open_sitting) == settings.sitting * len(tables):
+            done += open_sitting
+            open_sitting, end = [], position
     return {table: np.stack(games) for table, games in complete.items() if games}, end

@@ -1,4 +1,4 @@
-"""The players at work: deals played in chunks, in this process or in several, handed over in order."""
+"""The players at work: sittings played in chunks, in this process or in several, handed over in order."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rs_env.agent import Agent
 from rs_env.arena.games import games_of, lines_of
 from rs_env.arena.play import play_games
 from rs_env.arena.players import agent_seed, build_agents
-from rs_env.arena.settings import How
+from rs_env.arena.settings import How, Plan
+from rs_env.arena.sitting import Memories
 from rs_env.arena.tables import games_per_deal, seatings
-from rs_env.rules import Rules
 
 GAMES_AT_ONCE = 1024
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -41,45 +41,53 @@ class Chunk:
 
 
 class Crew:
-    """Players that play any deals of a seed. Each is reset once, to a seed of its name."""
+    """Players that play any deals of a plan. Each is reset once, to a seed of its name."""
 
-    def __init__(self, agents: Sequence[Agent | str], rules: Rules, seed: int, how: How) -> None:
+    def __init__(self, agents: Sequence[Agent | str], plan: Plan, how: How) -> None:
         self.agents = build_agents(agents, how.fair, how.isolated)
         self.names = [agent.name for agent in self.agents]
-        self.rules, self.seed, self._how = rules, seed, how
+        self.plan, self._how = plan, how
         for agent in self.agents:
-            agent.reset(agent_seed(seed, agent.name))
+            agent.reset(agent_seed(plan.seed, agent.name))
 
     def play(self, table: str, first: int, last: int) -> Chunk:
-        """Deals `first` .. `last` - 1 at tables of this kind."""
-        deals = range(first, last)
-        seating = np.concatenate(
-            [seatings(table, len(self.agents), self.rules.num_players, self.seed, deal) for deal in deals]
-        )
-        indices = np.repeat(np.arange(first, last), len(seating) // len(deals))
-        outcomes = play_games(
-            self.rules, self.agents, seating % len(self.agents), self.seed, indices, fair=self._how.fair
-        )
-        games = games_of(self.rules, seating, indices, outcomes)
-        written = self._how.out is not None
-        lines = lines_of(self.rules, self.seed, table, self.names, games, outcomes) if written else []
+        """Deals `first` .. `last` - 1, whole sittings, at tables of this kind."""
+        plan, k = self.plan, len(self.agents)
+        sittings = np.arange(first // plan.sitting, last // plan.sitting)
+        seating = np.concatenate([seatings(table, k, plan.rules.num_players, plan.seed, int(s)) for s in sittings])
+        begin = np.repeat(plan.sitting * sittings, len(seating) // len(sittings))  # the first deal at each table
+        memories = Memories(self.agents, seating % k) if plan.sitting > 1 else None
+        parts = [self._play_deal(table, seating, begin + number, memories) for number in range(plan.sitting)]
+        games = np.concatenate([part.games for part in parts])
+        lines = [line for part in parts for line in part.lines]
+        order = np.argsort(games["deal"], kind="stable")
+        seconds, asked = sum(part.seconds for part in parts), sum(part.asked for part in parts)
+        return Chunk(games[order], [lines[i] for i in order] if lines else [], seconds, asked)  # type: ignore[arg-type]
+
+    def _play_deal(self, table: str, seating: np.ndarray, deals: np.ndarray, memories: Memories | None) -> Chunk:
+        """One deal at each table."""
+        rules, seed, players = self.plan.rules, self.plan.seed, seating % len(self.agents)
+        outcomes = play_games(rules, self.agents, players, seed, deals, fair=self._how.fair, memories=memories)
+        games, lines = games_of(rules, seating, deals, outcomes), []
+        if self._how.out is not None:
+            lines = lines_of(rules, seed, table, self.plan.sitting, self.names, games, outcomes)
         return Chunk(games, lines, outcomes.seconds, outcomes.asked)
 
 
 class Workplace:
-    """Where agents play: a context within which `play` hands over chunks in the order of their deals. crew: the players
-    of this process.
+    """Where agents play: a context within which `play` hands over chunks in the order of their deals, of whole
+    sittings. crew: the players of this process.
 
     With ``how.processes`` 1 they play, otherwise crews in so many others, which are spawned, so that a script must
     start its work under ``if __name__ == "__main__"``. ``how.games_at_once``: in each process; None: 1024, or less
-    where some process would have none.
+    where some process would have none; games of a sitting count, though they are played one after the other.
     """
 
-    def __init__(self, agents: Sequence[Agent | str], rules: Rules, seed: int, how: How) -> None:
+    def __init__(self, agents: Sequence[Agent | str], plan: Plan, how: How) -> None:
         elsewhere = how.processes > 1
-        self.crew = Crew(agents, rules, seed, replace(how, isolated=False) if elsewhere else how)
+        self.crew = Crew(agents, plan, replace(how, isolated=False) if elsewhere else how)
         self._how = how
-        self._arguments = (agents, rules, seed, how)
+        self._arguments = (agents, plan, how)
         self._workers: dict[Connection, SpawnProcess] = {}
         self._running: dict[Connection, int] = {}  # number of the job that each is at
         self._jobs = 0  # given out so far
@@ -139,11 +147,14 @@ class Workplace:
                 due += 1
 
     def _deals_at_once(self, table: str, deals: int) -> int:
-        per_deal = games_per_deal(table, len(self.crew.agents), self.crew.rules.num_players)
+        plan = self.crew.plan
+        per_deal = games_per_deal(table, len(self.crew.agents), plan.rules.num_players)
         if self._how.games_at_once is not None:
-            return max(1, self._how.games_at_once // per_deal)
-        share = -(-deals // (_CHUNKS_PER_PROCESS * self._how.processes)) if self._how.processes > 1 else deals
-        return max(1, min(GAMES_AT_ONCE // per_deal, share))
+            most = self._how.games_at_once // per_deal
+        else:
+            share = -(-deals // (_CHUNKS_PER_PROCESS * self._how.processes)) if self._how.processes > 1 else deals
+            most = min(GAMES_AT_ONCE // per_deal, share)
+        return max(1, most // plan.sitting) * plan.sitting
 
 
 @contextmanager

@@ -1,4 +1,10 @@
-"""A search that asks who the others are: worlds and players weighed by what has been played ("adaptive")."""
+"""A search that asks who the others are: worlds and players weighed by what has been played ("adaptive").
+
+Between the deals of a sitting it remembers how likely each other seat is of each type. That is the forward algorithm of
+a hidden Markov model (L. R. Rabiner, "A tutorial on hidden Markov models", Proc. IEEE 77, 1989): after each deal
+somebody else, of any type, has sat down there with some probability. So no type is ever ruled out, what is long ago
+counts less, and a player who changes is noticed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,7 @@ import numpy as np
 
 from rs_env.baselines.evidence import Rating, weigh_worlds
 from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, clear_totals, try_actions, without_search
-from rs_env.engine.belief import draw
+from rs_env.engine.belief import draw, prepare
 from rs_env.engine.history import trace
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix, unit
@@ -33,6 +39,19 @@ class Worlds(NamedTuple):
 
     trace: tuple[Array, Array, Array, Array]
     """See `rs_env.engine.history.new_trace`."""
+
+
+class Told(NamedTuple):
+    """What an agent knows beside each of B views."""
+
+    events: Array
+    """Uint8 (B, L), the public history."""
+
+    lengths: Array
+    """Int64 (B,), of the histories; `UNKNOWN` where there is none."""
+
+    priors: Array
+    """Float64 (B, MAX_PLAYERS, T), how likely each seat, counted from the viewer, is of each type before the deal."""
 
 
 @njit
@@ -65,12 +84,68 @@ def _assign(memory: Memory, posterior: Array, seat: Seat, players: Number, own: 
     return stream
 
 
+@njit
+def _weigh(
+    views: Views, i: Number, told: Told, stream: Stream, rating: Rating, memory: tuple[Memory, Worlds]
+) -> tuple[bool, Stream]:
+    """Sample worlds that agree with view i, after `prepare`, and weigh them by what is told. Returns whether the
+    history leads to the view, and the stream after the worlds.
+    """
+    view, worlds = views[i], memory[1]
+    n, seat = np.int64(view.rules.num_players), np.int64(view.seat)
+    for other in range(n):
+        rating.prior[(seat + other) % n] = told.priors[i, other]
+    count = np.int64(0)
+    if told.lengths[i] != UNKNOWN:
+        count = trace(view, told.events[i, : told.lengths[i]], worlds.trace)
+    if count < 0:
+        return False, stream
+    for m in range(worlds.states.shape[0]):
+        stream = draw(view, memory[0].beliefs[0], stream, worlds.states[m])
+    weigh_worlds(view, count, worlds.states, rating, worlds.weights, worlds.posterior)
+    _normalise(worlds.weights)
+    return True, stream
+
+
+@njit(cache=True, nogil=True)
+def remember_all(
+    views: Views,
+    seeds: Array,
+    told: Told,
+    change: float,
+    rating: Rating,
+    memory: tuple[Memory, Worlds],
+    after: Array,
+) -> Number:
+    """Write the priors of the next deal, from what was known before this one and from its whole history; `change` is
+    the probability that somebody else of any type sits down then. Returns the number of the first history that does not
+    lead to its view, or -1.
+    """
+    mine, worlds = memory
+    types = after.shape[2]
+    for i in range(views.shape[0]):
+        view = views[i]
+        after[i] = told.priors[i]
+        if prepare(view, mine.beliefs[0]) == 0.0:
+            return i
+        fits, _ = _weigh(views, i, told, view_key(view, seeds[i]), rating, memory)
+        if not fits:
+            return i
+        n, seat = np.int64(view.rules.num_players), np.int64(view.seat)
+        for other in range(1, n):
+            for kind in range(types):
+                likely = 0.0
+                for m in range(worlds.weights.shape[0]):
+                    likely += worlds.weights[m] * worlds.posterior[m, (seat + other) % n, kind]
+                after[i, other, kind] = (1.0 - change) * likely + change / types
+    return -1
+
+
 @njit(cache=True, nogil=True)
 def adaptive_all(
     views: Views,
     seeds: Array,
-    events: Array,
-    lengths: Array,
+    told: Told,
     tries: Number,
     model: tuple[PlayOuts, Rating],
     memory: tuple[Memory, Worlds],
@@ -87,14 +162,10 @@ def adaptive_all(
         actions[i] = without_search(view, mine)
         if actions[i] != UNDECIDED:
             continue
-        count = np.int64(0) if lengths[i] == UNKNOWN else trace(view, events[i, : lengths[i]], worlds.trace)
-        if count < 0:
+        fits, stream = _weigh(views, i, told, stream, rating, memory)
+        if not fits:
             actions[i] = UNFIT
             continue
-        for m in range(worlds.states.shape[0]):
-            stream = draw(view, mine.beliefs[0], stream, worlds.states[m])
-        weigh_worlds(view, count, worlds.states, rating, worlds.weights, worlds.posterior)
-        _normalise(worlds.weights)
         clear_totals(mine)
         own, n, seat = np.int64(rating.noise.shape[0]), np.int64(view.rules.num_players), np.int64(view.seat)
         stream = advance(stream)

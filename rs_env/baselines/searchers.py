@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from rs_env.agent import own, seeds_for
-from rs_env.baselines.adaptive import UNFIT, UNKNOWN, Worlds, adaptive_all
+from rs_env.baselines.adaptive import UNFIT, UNKNOWN, Told, Worlds, adaptive_all, remember_all
 from rs_env.baselines.models import OpponentModel
 from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, Tree, ismcts_all
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine.state import STATE, compile_rules
-from rs_env.engine.view import as_views
+from rs_env.engine.view import as_views, as_views_of_any_seat
 from rs_env.history import Histories, check_histories
 from rs_env.rules import MAX_PLAYERS, Rules, as_rules
 
@@ -165,6 +165,13 @@ class Adaptive(_Searcher):
     weights, are played out. noise: share of random actions of the seat itself in play-outs. horizon: most actions of
     a play-out. endgame: most cards in play where forced wins are looked for; 0: never. memory: decisions of the others
     that are looked at. types: names of `rs_env.baselines.models.TYPES`, joined by +; all: every one.
+
+    A row of its memories is float64 (MAX_PLAYERS, T): how likely each seat, counted from the viewer, is of each type.
+    """
+
+    change = 0.1
+    """How likely it takes it that somebody else, of any type, sits on a seat at the next deal of a sitting, in 0..1; at
+    0 nothing would unsettle what it once took for sure, at 1 it remembers nothing.
     """
 
     def __init__(
@@ -192,18 +199,49 @@ class Adaptive(_Searcher):
             self._model.trace,
         )
 
-    def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None) -> np.ndarray:
-        """One legal action for each view; without histories it knows nothing of the others."""
+    def act(
+        self,
+        views: np.ndarray,
+        seeds: np.ndarray | None = None,
+        histories: Histories | None = None,
+        memories: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """One legal action for each view; without histories and memories it knows nothing of the others."""
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
-        if histories is None:
-            events, lengths = np.zeros((len(views), 1), np.uint8), np.full(len(views), UNKNOWN)
-        else:
-            events, lengths = check_histories(histories, len(views))
-        seeds = seeds_for(views, self._seed, seeds)
+        told, seeds = self._told(views, histories, memories), seeds_for(views, self._seed, seeds)
         model, memory = (self._how, self._model.rating), (self._memory, self._worlds)
-        adaptive_all(views, seeds, events, lengths, self._tries, model, memory, actions)
+        adaptive_all(views, seeds, told, self._tries, model, memory, actions)
         unfit = np.flatnonzero(actions == UNFIT)
         if len(unfit):
             raise ValueError(f"histories: number {unfit[0]} does not lead to its view")
         return _possible(actions)
+
+    def new_memories(self, count: int) -> np.ndarray:
+        """Rows that take every type as equally likely."""
+        return np.full((count, *self._worlds.posterior.shape[1:]), 1 / len(self._model.names))
+
+    def remember(self, views: np.ndarray, histories: Histories, memories: np.ndarray) -> np.ndarray:
+        """The rows after these deals; raises ValueError for a history that does not lead to its view."""
+        views, after = as_views_of_any_seat(views), self.new_memories(len(views))
+        told, seeds = self._told(views, histories, memories), seeds_for(views, self._seed, None)
+        memory = (self._memory, self._worlds)
+        unfit = remember_all(views, seeds, told, float(self.change), self._model.rating, memory, after)
+        if unfit >= 0:
+            raise ValueError(f"histories: number {unfit} does not lead to its view, or no deal agrees with that")
+        return after
+
+    def _told(self, views: np.ndarray, histories: Histories | None, memories: np.ndarray | None) -> Told:
+        """Histories and memories, checked, as compiled code takes them."""
+        if histories is None:
+            events, lengths = np.zeros((len(views), 1), np.uint8), np.full(len(views), UNKNOWN)
+        else:
+            events, lengths = check_histories(histories, len(views))
+        blank = self.new_memories(len(views))
+        priors = blank if memories is None else np.array(memories, order="C")
+        if priors.shape != blank.shape or priors.dtype != blank.dtype or not ((priors > 0.0) & (priors <= 1.0)).all():
+            raise ValueError(
+                f"memories: {priors.dtype} of shape {priors.shape} is not allowed: they must be probabilities, float64"
+                f" {blank.shape}, as `new_memories` and `remember` give them"
+            )
+        return Told(events, lengths, priors)

@@ -32,9 +32,11 @@ class Table:
 
 
 def tables(league: League) -> list[Table]:
-    """Standings, pairwise differences, the matrix if it was played, and the length of games."""
-    shown = [standings_table(league), differences_table(league), matrix_table(league), games_table(league)]
-    return [table for table in shown if table is not None]
+    """Standings, shares in the course of a sitting, pairwise differences, the matrix, and the length of games; those of
+    what was not played are left out.
+    """
+    makers = (standings_table, sitting_table, differences_table, matrix_table, games_table)
+    return [table for table in (make(league) for make in makers) if table is not None]
 
 
 def labels_of(league: League) -> list[str]:
@@ -69,9 +71,25 @@ def standings_table(league: League) -> Table:
         f"Share: games won, where a game that nobody won counts 1/{n} for each seat; equal players have {1 / n:.1%}. "
         "Won: games won. Capped: games stopped by the limit of actions. "
         "Rating: Plackett-Luce, mean 1000, 400 points are ten times the odds. "
-        f"95 %: ends of the interval, from means per deal{few_deals(league.deals)}."
+        f"95 %: ends of the interval, from means per {league.settings.unit}"
+        f"{few_deals(league.deals, league.settings.sitting)}."
     )
     return Table("Standings", headings, rows, note, labels=2)
+
+
+def sitting_table(league: League) -> Table | None:
+    """Shares by the number of the deal within its sitting, if players sat together for more than one."""
+    blocks = league.sitting_shares
+    if not blocks:
+        return None
+    labels, order = labels_of(league), league.ranking
+    rows = [
+        [str(first) if first == last else f"{first}-{last}", *(_percents(share[p], *bounds[:, p]) for p in order)]
+        for first, last, share, bounds in blocks
+    ]
+    few = few_deals(league.deals, league.settings.sitting)
+    note = f"By the number of the deal within its sitting, in percent with 95 % intervals from means per sitting{few}."
+    return Table("Shares in the course of a sitting", ["deals", *(labels[p] for p in order)], rows, note)
 
 
 def differences_table(league: League) -> Table:
@@ -113,7 +131,7 @@ def matrix_table(league: League) -> Table | None:
     title = f"Matrix: the row on one seat against {n - 1} of the column"
     note = (
         f"Share of the row in percent with its 95 % interval, {deals} deals;"
-        f" equal players have {100 / n:.1f}{few_deals(deals)}."
+        f" equal players have {100 / n:.1f}{few_deals(deals, league.settings.sitting)}."
     )
     return Table(title, ["", *(labels[player] for player in order)], rows, note, heat=_heat(share - 1 / n))
 
@@ -146,6 +164,7 @@ def facts(league: League) -> dict[str, str]:
         "tables": settings.table,
         "deals": f"{league.deals} of {settings.deals}" if league.deals < settings.deals else league.deals,
         "deals of the matrix": settings.matrix_deals,
+        "deals of a sitting": settings.sitting,
         "precision": settings.precision or "none asked for",
         "seed": settings.seed,
     }
