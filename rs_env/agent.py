@@ -204,8 +204,6 @@ def ask_to_remember(agent: Any, views: np.ndarray, histories: Histories, memorie
     """What the agent remembers after deals that have ended, see `Remembers`. It gets copies, as in `ask`. Raises
     ValueError, naming the agent, unless it gives an array like `memories`.
     """
-    if not len(views):
-        return memories
     if not is_own(agent):
         views, histories, memories = copy_for_agent(views), histories.read_only(), copy_for_agent(memories)
     after = np.asarray(agent.remember(views, histories, memories))

@@ -12,6 +12,7 @@ it must bear the number of the question.
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import pickle
 import signal
@@ -19,20 +20,28 @@ import socket
 import struct
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from rs_env.agent import Agent, copy_for_agent, draws_by_seed, wants_histories
+from rs_env.agent import (
+    Agent,
+    ask_to_remember,
+    blank_memories,
+    copy_for_agent,
+    draws_by_seed,
+    wants_histories,
+    wants_memories,
+)
 from rs_env.baselines import as_agent
 from rs_env.history import Histories
 
 SECONDS_TO_START = 120.0
 _HEADER = struct.Struct("<QQ")  # number of the question, bytes that follow
-_NAME, _ACTIONS, _NOTHING, _ERROR = b"i", b"a", b"n", b"e"
-_NEITHER, _SEEDS, _HISTORIES, _BOTH = (b"%d" % number for number in range(4))  # parameters of the agent's `act`
-_LONGEST_TEXT = 10_000
+_NAME, _RESULT, _NOTHING, _ERROR = b"i", b"a", b"n", b"e"
+_PARAMETERS = {"seeds": draws_by_seed, "histories": wants_histories, "memories": wants_memories}  # of the agent's `act`
+_LONGEST_TEXT, _LONGEST_ROW = 10_000, 1 << 20
 
 
 class Isolated:
@@ -42,7 +51,7 @@ class Isolated:
     seconds: how long an answer may take; None: any time. Raises ValueError for what is no agent; RuntimeError, naming
     the agent, where it raises, ends its process, takes too long or answers nonsense, after which its process is ended.
     The process ends with `close`, or with this one. A copy, or what a pickle of it becomes, is the agent as it was
-    given, in one more process.
+    given, in one more process. Of memories only their bytes are known here: uint8 (B, bytes of a row).
     """
 
     def __init__(self, agent: str | Agent | Callable[[], Agent], seconds: float | None = None) -> None:
@@ -59,12 +68,11 @@ class Isolated:
         self._number, self.name = 0, str(getattr(agent, "name", agent))
         try:
             answer = self._received(time.monotonic() + SECONDS_TO_START, _LONGEST_TEXT)
-            self.name, takes = answer[1:].decode(errors="replace"), answer[:1]
+            self.name, takes = answer[1:].decode(errors="replace"), answer[0]
         except RuntimeError as error:
             raise RuntimeError(f"{error} (a script must make it under: if __name__ == '__main__')") from None
-        # So that `draws_by_seed` and `wants_histories` see the parameters of the agent's own `act`.
-        acts = {_SEEDS: self._act_by_seeds, _HISTORIES: self._act_by_histories, _BOTH: self._act_by_both}
-        self.act = acts.get(takes, self.act)  # type: ignore[assignment, method-assign]
+        names = [name for place, name in enumerate(_PARAMETERS) if takes >> place & 1]
+        self.act = _with_parameters(self.act, names)  # type: ignore[method-assign]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Isolated, (self._given, self._seconds)
@@ -73,27 +81,28 @@ class Isolated:
         """Start anew, see `rs_env.agent.Agent`."""
         self._call(0, "reset", seed)
 
-    def act(self, views: np.ndarray) -> np.ndarray:
+    def act(self, views: np.ndarray, **more: Any) -> np.ndarray:
         """One action for each view, unchecked; the caller checks it."""
-        return self._call(len(views), "act", views)
+        return np.frombuffer(self._call(8 * len(views), "act", views, more), np.int64)
 
-    def _act_by_seeds(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-        return self._call(len(views), "act", views, {"seeds": seeds})
+    def new_memories(self, count: int) -> np.ndarray:
+        """So many rows that know nothing, of an agent that `rs_env.agent.wants_memories`."""
+        (length,) = np.frombuffer(self._call(8, "length of a row"), np.int64).tolist()
+        if not 0 <= length <= _LONGEST_ROW:
+            raise self._ended(f"gave memories of {length} bytes a row")
+        return np.frombuffer(self._call(count * length, "new_memories", count), np.uint8).reshape(count, length)
 
-    def _act_by_histories(self, views: np.ndarray, histories: Histories | None = None) -> np.ndarray:
-        return self._call(len(views), "act", views, {"histories": histories})
-
-    def _act_by_both(
-        self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None
-    ) -> np.ndarray:
-        return self._call(len(views), "act", views, {"seeds": seeds, "histories": histories})
+    def remember(self, views: np.ndarray, histories: Histories, memories: np.ndarray) -> np.ndarray:
+        """The rows after deals that have ended, see `rs_env.agent.Remembers`."""
+        content = self._call(memories.size, "remember", views, {"histories": histories, "memories": memories})
+        return np.frombuffer(content, np.uint8).reshape(memories.shape)
 
     def close(self) -> None:
         """End the process; once the agent is gone that happens by itself."""
         self._end()
 
-    def _call(self, count: int, *message: Any) -> np.ndarray:
-        """The answer to a question, `count` actions."""
+    def _call(self, length: int, *message: Any) -> bytes:
+        """The answer to a question, so many bytes."""
         self._number += 1
         until = None if self._seconds is None else time.monotonic() + self._seconds
         try:
@@ -103,10 +112,10 @@ class Isolated:
             raise self._ended(f"took longer than {self._seconds} seconds") from None
         except OSError:
             raise self._ended("its process has ended") from None
-        content = self._received(until, max(8 * count, _LONGEST_TEXT))
-        if len(content) != 8 * count:
-            raise self._ended(f"answered {len(content)} bytes to {count} views")
-        return np.frombuffer(content, np.int64)
+        content = self._received(until, max(length, _LONGEST_TEXT))
+        if len(content) != length:
+            raise self._ended(f"answered {len(content)} bytes instead of {length}")
+        return content
 
     def _received(self, until: float | None, most: int) -> bytes:
         """What answers the present question. Answers to other ones, which nobody has asked for, are dropped."""
@@ -131,6 +140,21 @@ class Isolated:
     def _ended(self, reason: str) -> RuntimeError:
         self._end()
         return RuntimeError(f"agent {self.name!r}: {reason}")
+
+
+def _with_parameters(act: Callable[..., np.ndarray], names: Sequence[str]) -> Callable[..., np.ndarray]:
+    """The function, showing these parameters besides ``views``, so that `draws_by_seed` and its like find those of the
+    agent's own `act`.
+    """
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    further = [inspect.Parameter(name, kind, default=None) for name in names]
+    signature = inspect.Signature([inspect.Parameter("views", kind), *further])
+
+    def shown(*given: Any, **named: Any) -> np.ndarray:
+        return act(**signature.bind(*given, **named).arguments)
+
+    shown.__signature__ = signature  # type: ignore[attr-defined]
+    return shown
 
 
 def _end(connection: socket.socket, process: Any) -> None:
@@ -172,8 +196,8 @@ def _work(connection: socket.socket, made: Any) -> None:
     try:
         makes = isinstance(made, type) or (callable(made) and not hasattr(made, "act"))
         agent = as_agent(made() if makes else made)
-        takes = (_NEITHER, _SEEDS, _HISTORIES, _BOTH)[draws_by_seed(agent) + 2 * wants_histories(agent)]
-        _send(connection, 0, _NAME + takes + _text(agent.name))
+        takes = sum(has(agent) << place for place, has in enumerate(_PARAMETERS.values()))
+        _send(connection, 0, _NAME + bytes([takes]) + _text(agent.name))
         while True:
             number, length = _HEADER.unpack(_read(connection, _HEADER.size))
             _send(connection, number, _answer(agent, *pickle.loads(_read(connection, length))))
@@ -188,16 +212,24 @@ def _answer(agent: Agent, method: str, *arguments: Any) -> bytes:
         if method == "reset":
             agent.reset(*arguments)
             return _NOTHING
-        views, more = arguments[0], arguments[1] if len(arguments) > 1 else {}
-        more = {name: value for name, value in more.items() if value is not None}
+        if method == "length of a row":
+            return _RESULT + np.int64(blank_memories(agent, 1).nbytes).tobytes()
+        if method == "new_memories":
+            return _RESULT + blank_memories(agent, *arguments).tobytes()
+        views, more = arguments[0], {name: value for name, value in arguments[1].items() if value is not None}
         if "histories" in more:
             more["histories"] = more["histories"].read_only()
+        if "memories" in more:
+            like = blank_memories(agent, len(views))  # of bytes nothing can be written to
+            more["memories"] = np.frombuffer(more["memories"].tobytes(), like.dtype).reshape(like.shape)
+        if method == "remember":
+            return _RESULT + ask_to_remember(agent, views, **more).tobytes()
         actions = np.asarray(agent.act(copy_for_agent(views), **more))
         if actions.shape != views.shape or actions.dtype.kind not in "iu":
             raise ValueError(
                 f"gave {actions.dtype} of shape {actions.shape}: it must give integers of shape {views.shape}"
             )
-        return _ACTIONS + actions.astype(np.int64).tobytes()
+        return _RESULT + actions.astype(np.int64).tobytes()
     except Exception as error:
         return _ERROR + _error_text(error)
 

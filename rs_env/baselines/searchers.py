@@ -169,7 +169,7 @@ class Adaptive(_Searcher):
     A row of its memories is float64 (MAX_PLAYERS, T): how likely each seat, counted from the viewer, is of each type.
     """
 
-    change = 0.1
+    change = 0.05
     """How likely it takes it that somebody else, of any type, sits on a seat at the next deal of a sitting, in 0..1; at
     0 nothing would unsettle what it once took for sure, at 1 it remembers nothing.
     """
