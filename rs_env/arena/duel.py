@@ -69,9 +69,10 @@ class Duel:
             "rest": f"on {n - 1} seats against",
             "half": "on half of the seats against",
         }[self.table]
+        together = f" in sittings of {self.sitting} deals" if self.sitting > 1 else ""
         return (
             f"{self.agent} {against} {self.opponent}: {self.win_share:.1%} ({low:.1%} .. {high:.1%}),"
-            f" parity {self.parity:.1%}, {self.games} games, {self.capped:.1%} capped"
+            f" parity {self.parity:.1%}, {self.games} games{together}, {self.capped:.1%} capped"
             f"{few_deals(self.deals, self.sitting)}"
         )
 

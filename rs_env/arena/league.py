@@ -89,22 +89,18 @@ class League:
 
     @cached_property
     def sitting_shares(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
-        """How shares change in the course of a sitting: for the first and last of some of its deals, counted from 1,
-        the share of each player on these, (k,), and the ends of their 95 % intervals, (2, k). Empty without sittings.
+        """How shares change in the course of a sitting: for some of its deals, of which the first and the last one are
+        given, counted from 1, the share of each player, (k,), and the ends of the 95 % intervals, (2, k). Empty where
+        players sit together for one deal.
         """
         number, found, first = self.games["deal"] % self.settings.sitting + 1, [], 1
-        ends = [scale * 10**power for power in range(10) for scale in (2, 5, 10)]  # 2, 5, 10, 20, 50, 100, ...
+        ends = (part * 10**power for power in range(10) for part in (2, 5, 10))
         while first <= self.settings.sitting > 1:
-            last = min(next(end for end in ends if end >= first), self.settings.sitting)
-            found.append((first, last, *self.shares_where((first <= number) & (number <= last))))
+            last = min(next(ends), self.settings.sitting)
+            games = self.games[(first <= number) & (number <= last)]
+            found.append((first, last, *_bounded_shares(games, self.settings)))
             first = last + 1
         return found
-
-    def shares_where(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The share of each player in some games of the main table, (k,), and the ends of their 95 % intervals,
-        (2, k). chosen: bool (games,).
-        """
-        return _bounded_shares(self.games[chosen], self.settings)
 
     @cached_property
     def standings(self) -> list[Standing]:

@@ -111,10 +111,11 @@ def play_games(
                 seconds[number] += time.perf_counter() - begin
                 asked[number] += len(mine)
                 _play(compiled, states, mine, actions, log, logged, taken, pickups)
-    for number, agent in enumerate(agents if memories is not None else ()):
-        begin = time.perf_counter()
-        memories.add(number, agent, rules, states, Histories(log, logged))  # type: ignore[union-attr]
-        seconds[number] += time.perf_counter() - begin
+    if memories is not None:
+        for number, agent in enumerate(agents):
+            begin = time.perf_counter()
+            memories.add(number, agent, rules, states, Histories(log, logged))
+            seconds[number] += time.perf_counter() - begin
     rewards, places = np.zeros((2, games, n))
     _evaluate(compiled, states, rewards, places)
     winner = states["out"][:, 0].copy()

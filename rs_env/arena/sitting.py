@@ -25,8 +25,8 @@ class Memories:
         self._places = np.zeros(seating.shape, np.int64)  # of each seat's row among those of its agent
         self._seats: dict[int, tuple[np.ndarray, ...]] = {}  # tables and seats of each of these rows
         for number, agent in enumerate(agents):
-            if wants_memories(agent):
-                seats = np.nonzero(seating == number)
+            seats = np.nonzero(seating == number)
+            if len(seats[0]) and wants_memories(agent):
                 self._rows[number] = blank_memories(agent, len(seats[0]))
                 self._places[seats] = np.arange(len(seats[0]))
                 self._seats[number] = seats
