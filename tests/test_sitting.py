@@ -330,7 +330,7 @@ def test_memories_are_turned_with_the_seat() -> None:
         (row,) = memories.of(0, np.zeros(1, np.int64), np.array([seat]))  # type: ignore[misc]
         names: Any = agent._model.names  # type: ignore[attr-defined]
         turned.append([names[kind] for kind in row[1:4].argmax(1)])
-    assert [names for names in turned if names == ["low", "dumper", "random"]][2:], turned
+    assert turned.count(["low", "dumper", "random"]) >= 3, turned
 
 
 @pytest.mark.parametrize(
