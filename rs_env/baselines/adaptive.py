@@ -1,5 +1,9 @@
 """A search that asks who the others are: worlds and players weighed by what has been played ("adaptive").
 
+Worlds are drawn by their weights, a type for each other seat by its posterior in that world, and one tree grows over
+all of them (`rs_env.baselines.tree`). In it a seat of a type that follows a rule acts by that rule. A seat of a type
+that looks ahead looks after itself, as the searching seat does: its answers come from the search.
+
 Between the deals of a sitting it remembers how likely each other seat is of each type. That is the forward algorithm of
 a hidden Markov model (L. R. Rabiner, "A tutorial on hidden Markov models", Proc. IEEE 77, 1989): after each deal
 somebody else, of any type, has sat down there with some probability. So no type is ever ruled out, what is long ago
@@ -13,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rs_env.baselines.evidence import Rating, weigh_worlds
-from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, best_action, clear_totals, try_actions, without_search
+from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, without_search
+from rs_env.baselines.tree import Tree, clear_tree, iterate, most_visited
 from rs_env.engine.belief import draw, prepare
 from rs_env.engine.history import trace
 from rs_env.engine.jit import njit
@@ -112,17 +117,17 @@ def remember_all(
     views: Views,
     seeds: Array,
     told: Told,
+    fresh: Array,
     change: float,
     rating: Rating,
     memory: tuple[Memory, Worlds],
     after: Array,
 ) -> Number:
     """Write the priors of the next deal, from what was known before this one and from its whole history; `change` is
-    the probability that somebody else of any type sits down then. Returns the number of the first history that does not
+    the probability that somebody else sits down then, of each type with the probability `fresh`. Returns the number of the first history that does not
     lead to its view, or -1.
     """
     mine, worlds = memory
-    types = after.shape[2]
     for i in range(views.shape[0]):
         view = views[i]
         after[i] = told.priors[i]
@@ -133,11 +138,11 @@ def remember_all(
             return i
         n, seat = np.int64(view.rules.num_players), np.int64(view.seat)
         for other in range(1, n):
-            for kind in range(types):
+            for kind in range(fresh.shape[0]):
                 likely = 0.0
                 for m in range(worlds.weights.shape[0]):
                     likely += worlds.weights[m] * worlds.posterior[m, (seat + other) % n, kind]
-                after[i, other, kind] = (1.0 - change) * likely + change / types
+                after[i, other, kind] = (1.0 - change) * likely + change * fresh[kind]
     return -1
 
 
@@ -146,36 +151,33 @@ def adaptive_all(
     views: Views,
     seeds: Array,
     told: Told,
-    tries: Number,
+    iterations: Number,
     model: tuple[PlayOuts, Rating],
-    memory: tuple[Memory, Worlds],
+    memory: tuple[Memory, Worlds, Tree],
     actions: Array,
 ) -> None:
-    """Write the action for each view: from worlds that are drawn uniformly and weighed by the events, `tries` are drawn
-    by their weights, and played out with types drawn for each.
+    """Write the most visited action for each view, after so many iterations. Worlds are drawn uniformly and weighed by
+    the events; each iteration is in one that is drawn by the weights.
     """
     how, rating = model
-    mine, worlds = memory
+    mine, worlds, tree = memory
     for i in range(views.shape[0]):
         view = views[i]
         stream = view_key(view, seeds[i])
         actions[i] = without_search(view, mine)
         if actions[i] != UNDECIDED:
             continue
-        fits, stream = _weigh(views, i, told, stream, rating, memory)
+        fits, stream = _weigh(views, i, told, stream, rating, (mine, worlds))
         if not fits:
             actions[i] = UNFIT
             continue
-        clear_totals(mine)
         own, n, seat = np.int64(rating.noise.shape[0]), np.int64(view.rules.num_players), np.int64(view.seat)
-        stream = advance(stream)
-        offset, passed, m = unit(stream), worlds.weights[0], 0
-        for k in range(tries):  # systematic resampling: one mark in each of so many equal parts
-            mark = (k + offset) / tries
-            while mark >= passed and m < worlds.weights.shape[0] - 1:
-                m += 1
-                passed += worlds.weights[m]
+        clear_tree(tree)
+        size = 1
+        for _ in range(iterations):
+            stream = advance(stream)
+            m = _pick(worlds.weights, unit(stream))
             mine.states[0] = worlds.states[m]
             stream = _assign(mine, worlds.posterior[m], seat, n, own, stream)
-            try_actions(how, mine, view.legal, seat, mix(stream))
-        actions[i] = best_action(mine.totals, view.legal, stream)
+            size = iterate(how, mine, tree, size, mix(stream))
+        actions[i] = most_visited(tree, mine, view.legal, stream)

@@ -20,20 +20,24 @@ from rs_env.history import check_events
 from rs_env.rules import MAX_PLAYERS
 
 _LEAST_NOISE = 0.001
+_MOST_COMMON = 1000
 
 
 @dataclass(frozen=True)
 class PlayerType:
     """A rule-based player that plays at random now and then, or looks like one.
 
-    player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, 0.001
+    common: how often there are such players, compared with other types. player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, 0.001
     to 1: without any, a single action that the player would not take ruled it out for good.
     """
 
     player: str | tuple[tuple[str, float], ...]
     noise: float
     play_outs: PlayerType | None = None
-    """How it plays in play-outs, if otherwise: hardly one action of a searcher can be foretold, yet it plays well."""
+    """How it plays in play-outs, if it is one that looks ahead: hardly one action of a searcher can be foretold, yet it
+    plays well. In a tree such a player looks after itself.
+    """
+    common: float = 1.0
 
     def __post_init__(self) -> None:
         if isinstance(self.player, str) and self.player not in LADDER:
@@ -45,6 +49,11 @@ class PlayerType:
         is_number = isinstance(self.noise, int | float) and not isinstance(self.noise, bool)
         if not is_number or not _LEAST_NOISE <= self.noise <= 1.0:
             raise ValueError(f"noise={self.noise!r} is not allowed: it must be a number in {_LEAST_NOISE}..1")
+
+        if not isinstance(self.common, int | float) or not 0.0 < self.common <= _MOST_COMMON:
+            raise ValueError(
+                f"common={self.common!r} is not allowed: it must be a number above 0, at most {_MOST_COMMON}"
+            )
 
     @property
     def weights(self) -> np.ndarray:
@@ -73,13 +82,13 @@ TYPES: dict[str, PlayerType] = {
     "dumper": PlayerType("dumper", 0.05),
     "longest": PlayerType("longest", 0.05),
     "low": PlayerType("low", 0.05),
-    "searcher": PlayerType(_LIKE_SEARCHERS, 0.7, PlayerType("heuristic", 0.1)),
+    "searcher": PlayerType(_LIKE_SEARCHERS, 0.7, PlayerType("heuristic", 0.1), common=8),
 }
 """Types by name; add your own here before a model is made that uses them."""
 
 
 class OpponentModel:
-    """Types that the other players may be of, each equally likely before anything was played.
+    """Types that the other players may be of, as likely as they are common before anything was played.
 
     types: names of `TYPES`; None: all of them. memory: decisions of others that are looked at, the newest ones. A model
     works in memory of its own, so threads need one each.
@@ -97,10 +106,12 @@ class OpponentModel:
         check_whole("memory", memory, 1, 1 << 16)
         kinds = [TYPES[name] for name in self.names]
         self.play_outs = [kind.play_outs or kind for kind in kinds]
-        prior = np.full((MAX_PLAYERS, len(kinds)), 1 / len(kinds))
+        self.looks_ahead = [kind.play_outs is not None for kind in kinds]
+        self.prior = np.array([kind.common for kind in kinds], np.float64)
+        self.prior /= self.prior.sum()
         self.trace = new_trace(memory)
         weights, noise = np.array([kind.weights for kind in kinds]), np.array([kind.noise for kind in kinds])
-        self.rating = new_rating(weights, noise, prior, self.trace[3])
+        self.rating = new_rating(weights, noise, np.tile(self.prior, (MAX_PLAYERS, 1)), self.trace[3])
 
     def rate(self, view: Any, events: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How likely worlds are by what has been played.

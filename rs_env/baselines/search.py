@@ -63,6 +63,9 @@ class PlayOuts(NamedTuple):
     noise: Array
     """Float64 (T,): the probability of a random action of each; from 1 on all are random."""
 
+    looks_ahead: Array
+    """Bool (T,): whether a seat of each policy looks after itself in a tree; where not, it plays by the policy there."""
+
     horizon: int
     """Most actions of a play-out."""
 
@@ -150,29 +153,34 @@ def settled(rules: CompiledRules, winner: Seat, seat: Seat) -> Real:
 
 
 @njit
-def play_out(how: PlayOuts, memory: Memory, s: State, stream: Stream) -> Number:
-    """Play a state on to its end or to the horizon; returns the number of actions taken.
+def action_by_policy(
+    how: PlayOuts, memory: Memory, s: State, legal: ActionSet, stream: Stream
+) -> tuple[Action, Stream]:
+    """What the seat to act does by the play-out policy that ``memory.policies`` says, and the stream after its draws.
 
-    Each seat plays by the policy that ``memory.policies`` says, and on its own knowledge: of the hands of this world it
-    sees its own alone. Now and then it plays at random: fixed strategies would go round in circles.
+    It plays on its own knowledge: of the hands of this world it sees its own alone. Now and then it plays at random:
+    fixed strategies would go round in circles.
     """
-    rules, chances = memory.rules_array[0], memory.chances
+    if without_lowest(legal) == EMPTY:
+        return lowest(legal), stream
+    rules, seat = memory.rules_array[0], np.int64(s.turn)
+    weights, noise = how.weights[memory.policies[seat]], how.noise[memory.policies[seat]]
+    stream = advance(stream)
+    if noise >= 1.0 or unit(stream) < noise:
+        stream = advance(stream)
+        return at_random(legal, stream), stream
+    if s.led == NO_SUIT or weights[DUMP] != 0.0:  # else no tip asks for chances
+        chances_of(rules, s, seat, s.hand[seat], memory.chances)
+    return choose(weights, rules, s, seat, s.hand[seat], legal, memory.chances, stream), stream
+
+
+@njit
+def play_out(how: PlayOuts, memory: Memory, s: State, stream: Stream) -> Number:
+    """Play a state on to its end or to the horizon; returns the number of actions taken."""
+    rules = memory.rules_array[0]
     taken = 0
     while s.status == RUNNING and taken < how.horizon:
-        legal = play.options(rules, s)
-        if without_lowest(legal) == EMPTY:
-            action = lowest(legal)
-        else:
-            seat = np.int64(s.turn)
-            weights, noise = how.weights[memory.policies[seat]], how.noise[memory.policies[seat]]
-            stream = advance(stream)
-            if noise >= 1.0 or unit(stream) < noise:
-                stream = advance(stream)
-                action = at_random(legal, stream)
-            else:
-                if s.led == NO_SUIT or weights[DUMP] != 0.0:  # else no tip asks for chances
-                    chances_of(rules, s, seat, s.hand[seat], chances)
-                action = choose(weights, rules, s, seat, s.hand[seat], legal, chances, stream)
+        action, stream = action_by_policy(how, memory, s, play.options(rules, s), stream)
         play.step(rules, s, action)
         taken += 1
     return taken

@@ -25,15 +25,23 @@ _MOST = 1 << 24
 class _Searcher:
     """What the search players share. Searches work in memory of the agent's own, so threads need an agent each."""
 
-    def __init__(self, name: str, players: Sequence[tuple[np.ndarray, float]], horizon: int, endgame: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        players: Sequence[tuple[np.ndarray, float]],
+        horizon: int,
+        endgame: int,
+        looks_ahead: Sequence[bool] | None = None,
+    ) -> None:
         """players: the play-out policies, weights of tips and shares of random actions.
 
-        horizon: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
+        looks_ahead: whether a seat of each policy looks after itself in a tree; None: all do. horizon: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
         """
         self.name = name
         self._how = PlayOuts(
             np.array([weights for weights, _ in players]),
             np.array([noise for _, noise in players], np.float64),
+            np.array([True] * len(players) if looks_ahead is None else looks_ahead, np.bool_),
             check_whole("horizon", horizon, 0, _MOST),
             check_whole("endgame", endgame, 0, 52),
         )
@@ -61,6 +69,14 @@ def _share(option: str, value: float) -> float:
     if not 0.0 <= value <= 1.0:
         raise ValueError(f"{option}={value!r} is not allowed: it must be a number in 0..1")
     return value
+
+
+def _new_tree(iterations: int, exploration: float) -> Tree:
+    """Memory for a tree of so many iterations. Raises ValueError, naming the option, for what is not allowed."""
+    if not 0.0 <= exploration <= 100.0:
+        raise ValueError(f"exploration={exploration!r} is not allowed: it must be a number in 0..100")
+    check_whole("iterations", iterations, 1, _MOST)
+    return Tree(np.zeros(iterations + 1, NODE), np.zeros(_DEEPEST, np.int64), float(exploration))
 
 
 def _possible(actions: np.ndarray) -> np.ndarray:
@@ -113,10 +129,7 @@ class Ismcts(_Searcher):
         horizon: int = 60,
     ) -> None:
         super().__init__(name, _two_of(policy, noise, own_noise), horizon, 0)
-        if not 0.0 <= exploration <= 100.0:
-            raise ValueError(f"exploration={exploration!r} is not allowed: it must be a number in 0..100")
-        self._iterations = check_whole("iterations", iterations, 1, _MOST)
-        self._tree = Tree(np.zeros(iterations + 1, NODE), np.zeros(_DEEPEST, np.int64), float(exploration))
+        self._iterations, self._tree = iterations, _new_tree(iterations, exploration)
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         """One legal action for each view."""
@@ -161,10 +174,9 @@ class SeesAll(_Searcher):
 class Adaptive(_Searcher):
     """A search that asks who the others are, see `rs_env.baselines.adaptive`.
 
-    worlds: sampled for each decision and weighed by the public history. tries: how many of them, drawn by their
-    weights, are played out. noise: share of random actions of the seat itself in play-outs. horizon: most actions of
-    a play-out. endgame: most cards in play where forced wins are looked for; 0: never. memory: decisions of the others
-    that are looked at. types: names of `rs_env.baselines.models.TYPES`, joined by +; all: every one.
+    worlds: sampled for each decision and weighed by the public history. iterations: of the tree, each in a world that
+    is drawn by the weights. exploration: factor of the confidence bound. noise: share of random actions of the seat
+    itself in play-outs. horizon: most actions of a play-out. memory: decisions of the others that are looked at. types: names of `rs_env.baselines.models.TYPES`, joined by +; all: every one.
 
     A row of its memories is float64 (MAX_PLAYERS, T): how likely each seat, counted from the viewer, is of each type.
     """
@@ -179,19 +191,19 @@ class Adaptive(_Searcher):
         name: str = "adaptive",
         *,
         worlds: int = 64,
-        tries: int = 48,
+        iterations: int = 300,
+        exploration: float = 0.5,
         noise: float = 0.5,
         horizon: int = 100,
-        endgame: int = 12,
         memory: int = 128,
         types: str = "all",
     ) -> None:
         check_whole("worlds", worlds, 1, 1 << 16)
-        self._tries = check_whole("tries", tries, 1, 1 << 16)
+        self._iterations, self._tree = iterations, _new_tree(iterations, exploration)
         self._model = OpponentModel(None if types == "all" else types.split("+"), memory)
         mine = (weights_of(**LADDER["heuristic"]), _share("noise", noise))
         others = [(player.weights, player.noise) for player in self._model.play_outs]
-        super().__init__(name, [*others, mine], horizon, endgame)
+        super().__init__(name, [*others, mine], horizon, 0, [*self._model.looks_ahead, True])
         self._worlds = Worlds(
             np.zeros(worlds, STATE),
             np.zeros(worlds),
@@ -210,23 +222,23 @@ class Adaptive(_Searcher):
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
         told, seeds = self._told(views, histories, memories), seeds_for(views, self._seed, seeds)
-        model, memory = (self._how, self._model.rating), (self._memory, self._worlds)
-        adaptive_all(views, seeds, told, self._tries, model, memory, actions)
+        model, memory = (self._how, self._model.rating), (self._memory, self._worlds, self._tree)
+        adaptive_all(views, seeds, told, self._iterations, model, memory, actions)
         unfit = np.flatnonzero(actions == UNFIT)
         if len(unfit):
             raise ValueError(f"histories: number {unfit[0]} does not lead to its view")
         return _possible(actions)
 
     def new_memories(self, count: int) -> np.ndarray:
-        """Rows that take every type as equally likely."""
-        return np.full((count, *self._worlds.posterior.shape[1:]), 1 / len(self._model.names))
+        """Rows that know no more than how common each type is."""
+        return np.tile(self._model.prior, (count, MAX_PLAYERS, 1))
 
     def remember(self, views: np.ndarray, histories: Histories, memories: np.ndarray) -> np.ndarray:
         """The rows after these deals; raises ValueError for a history that does not lead to its view."""
         views, after = as_views_of_any_seat(views), self.new_memories(len(views))
         told, seeds = self._told(views, histories, memories), seeds_for(views, self._seed, None)
-        memory = (self._memory, self._worlds)
-        unfit = remember_all(views, seeds, told, float(self.change), self._model.rating, memory, after)
+        memory, model = (self._memory, self._worlds), self._model
+        unfit = remember_all(views, seeds, told, model.prior, float(self.change), model.rating, memory, after)
         if unfit >= 0:
             raise ValueError(f"histories: number {unfit} does not lead to its view, or no deal agrees with that")
         return after

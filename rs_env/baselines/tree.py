@@ -5,6 +5,8 @@ view, goes down the tree by the actions that are legal in that world (UCB with c
 available), adds one node, plays out, and adds to each node on the way the utility of the seat that moved into it: every
 seat looks after itself. (P. I. Cowling, E. J. Powley, D. Whitehouse, "Information Set Monte Carlo Tree Search", IEEE
 TCIAIG 4(2), 2012: SO-ISMCTS.)
+
+A seat that is known to play by a policy does so in the tree too: only those that look ahead choose by the bound.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from rs_env.baselines.search import (
     UNDECIDED,
     Memory,
     PlayOuts,
+    action_by_policy,
     assign_policies,
     best_action,
+    clear_totals,
     play_out,
     utility,
     without_search,
@@ -77,6 +81,15 @@ def _select(tree: Tree, node: Number, legal: ActionSet) -> Number:
 
 
 @njit
+def _child_of(nodes: Array, node: Number, action: Action) -> Number:
+    """The child for this action, which exists."""
+    child = np.int64(nodes[node].first_child)
+    while nodes[child].action != action:
+        child = np.int64(nodes[child].next_sibling)
+    return child
+
+
+@njit
 def _count_available(nodes: Array, node: Number, legal: ActionSet) -> None:
     """Note of all children that are legal now that they could have been chosen, whichever is."""
     child = np.int64(nodes[node].first_child)
@@ -103,7 +116,14 @@ def _add_child(nodes: Array, size: Number, parent: Number, action: Action, seat:
 
 
 @njit
-def _iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Stream) -> Number:
+def clear_tree(tree: Tree) -> None:
+    """Leave the root alone."""
+    tree.nodes[0].tried = EMPTY
+    tree.nodes[0].first_child = 0
+
+
+@njit
+def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Stream) -> Number:
     """One iteration in the world ``memory.states[0]``; returns the size of the tree after it."""
     rules, s = memory.rules_array[0], memory.states[0]
     nodes, path = tree.nodes, tree.path
@@ -113,18 +133,23 @@ def _iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: St
         untried = legal & ~nodes[node].tried
         seat = np.int64(s.turn)
         _count_available(nodes, node, legal)
-        if untried == EMPTY:
-            node = _select(tree, node, legal)
-        elif size < nodes.shape[0]:
+        if not how.looks_ahead[memory.policies[seat]]:
+            action, stream = action_by_policy(how, memory, s, legal, stream)
+        elif untried == EMPTY:
+            action = np.int64(nodes[_select(tree, node, legal)].action)
+        else:
             stream = advance(stream)
-            _add_child(nodes, size, node, at_random(untried, stream), seat)
+            action = at_random(untried, stream)
+        if not untried & bit(action):
+            node = _child_of(nodes, node, action)
+        elif size < nodes.shape[0]:
+            _add_child(nodes, size, node, action, seat)
             node = size
             size += 1
         else:
             break
         path[depth] = node
         depth += 1
-        action = np.int64(nodes[node].action)
         play.step(rules, s, action)
         was_noticed = s.hand[seat] & bit(action)  # the card went back: what follows is no part of this branch
         if nodes[node].visits == 0 or was_noticed:
@@ -137,12 +162,22 @@ def _iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: St
     return size
 
 
+@njit
+def most_visited(tree: Tree, memory: Memory, legal: ActionSet, stream: Stream) -> Action:
+    """The action at the root that was chosen most; equals are drawn at random."""
+    clear_totals(memory)
+    child = np.int64(tree.nodes[0].first_child)
+    while child != 0:
+        memory.totals[tree.nodes[child].action] = tree.nodes[child].visits
+        child = np.int64(tree.nodes[child].next_sibling)
+    return best_action(memory.totals, legal, stream)
+
+
 @njit(cache=True, nogil=True)
 def ismcts_all(
     views: Views, seeds: Array, iterations: Number, how: PlayOuts, memory: Memory, tree: Tree, actions: Array
 ) -> None:
     """Write the most visited action for each view, after so many iterations."""
-    nodes, totals = tree.nodes, memory.totals
     for i in range(views.shape[0]):
         view = views[i]
         stream = view_key(view, seeds[i])
@@ -150,15 +185,9 @@ def ismcts_all(
         if actions[i] != UNDECIDED:
             continue
         assign_policies(memory, np.int64(view.seat))
-        nodes[0].tried = EMPTY
-        nodes[0].first_child = 0
+        clear_tree(tree)
         size = 1
         for _ in range(iterations):
             stream = draw(view, memory.beliefs[0], stream, memory.states[0])
-            size = _iterate(how, memory, tree, size, mix(stream))
-        totals[:] = 0.0
-        child = np.int64(nodes[0].first_child)
-        while child != 0:
-            totals[nodes[child].action] = nodes[child].visits
-            child = np.int64(nodes[child].next_sibling)
-        actions[i] = best_action(totals, view.legal, stream)
+            size = iterate(how, memory, tree, size, mix(stream))
+        actions[i] = most_visited(tree, memory, view.legal, stream)
