@@ -119,7 +119,7 @@ def _arena() -> None:
     from rs_env.arena import best_response, duel
 
     duel("heuristic", "random", deals=2)
-    duel("adaptive:worlds=1,tries=1", "random", deals=4, sitting=2)
+    duel("adaptive:worlds=1,iterations=1", "random", deals=4, sitting=2)
     best_response("heuristic", deals=2, worlds=1)
 
 

@@ -250,7 +250,7 @@ def test_wrong_histories_and_types_are_refused() -> None:
         PlayerType("low", 0.0)
     with pytest.raises(ValueError, match="player='nobody'"):
         PlayerType("nobody", 0.5)
-    agent = make_agent("adaptive:worlds=4,tries=4")
+    agent = make_agent("adaptive:worlds=4,iterations=12")
     histories = Histories(game.events[None, :-3], np.array([len(game.events) - 3]))
     with pytest.raises(ValueError, match="histories: number 0 does not lead to its view"):
         agent.act(np.array([game.view(game.turn)]), histories=histories)
@@ -265,7 +265,7 @@ def test_agents_are_given_histories_only_if_they_ask_for_them() -> None:
 
 
 def test_what_was_played_changes_what_the_adaptive_player_does() -> None:
-    agent, differ = make_agent("adaptive:worlds=16,tries=16"), 0
+    agent, differ = make_agent("adaptive:worlds=16,iterations=60"), 0
     for seed in range(30):
         game, _ = played(Rules(), seed, 30)
         if game.is_over or len(game.legal_actions()) < 3:
@@ -337,7 +337,7 @@ def test_adaptive_player_refuses_histories_that_do_not_fit(wrong: Any) -> None:
     game, _ = played(Rules(), 2, 20)
     views = np.array([game.view(game.turn)] * 2)
     with pytest.raises(ValueError, match="histories"):
-        make_agent("adaptive:worlds=4,tries=4").act(views, histories=wrong)
+        make_agent("adaptive:worlds=4,iterations=12").act(views, histories=wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, [1, 2], np.zeros(3), np.zeros((1, 3), np.uint8), np.zeros(3, np.uint16)])

@@ -31,7 +31,7 @@ SEARCHERS = {
     "pimc": "pimc:worlds=4",
     "expert": "expert:worlds=4",
     "ismcts": "ismcts:iterations=20",
-    "adaptive": "adaptive:worlds=4,tries=4",
+    "adaptive": "adaptive:worlds=4,iterations=12",
 }
 CHEATS = {"sees_all"}
 NAMES = [SEARCHERS.get(name, name) for name in AGENTS if name not in CHEATS]
@@ -530,7 +530,7 @@ def test_who_sees_all_hands_wins_more_than_who_does_not() -> None:
 
 def test_players_at_a_table_of_strangers_adapt() -> None:
     """Told what has been played, the adaptive player wins more than it would without."""
-    told = duel("adaptive:worlds=24,tries=24", "low", deals=60)
+    told = duel("adaptive:worlds=24,iterations=120", "low", deals=60)
     assert told.bounds[0] > 0.5
 
 

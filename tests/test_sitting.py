@@ -128,7 +128,7 @@ def test_sittings_change_nothing_for_agents_that_remember_nothing(table: str) ->
 
 def test_games_do_not_depend_on_how_sittings_are_played(tmp_path: Path) -> None:
     def play(name: str, **how: Any) -> bytes:
-        agents = ["adaptive:worlds=4,tries=4", "low"]
+        agents = ["adaptive:worlds=4,iterations=12", "low"]
         league(agents, SMALL, deals=8, matrix_deals=4, sitting=4, out=tmp_path / name, **how)
         return (tmp_path / name / "games.jsonl").read_bytes()
 
@@ -141,7 +141,7 @@ def test_games_do_not_depend_on_how_sittings_are_played(tmp_path: Path) -> None:
     read = League.read(tmp_path / "two")
     assert read.settings.sitting == 4 and len(read.games) == 8 * 3
     with pytest.raises(ValueError, match=r"sitting=2 is not allowed: the run .* sitting=4"):
-        league(["adaptive:worlds=4,tries=4", "low"], SMALL, deals=8, sitting=2, out=tmp_path / "two", resume=True)
+        league(["adaptive:worlds=4,iterations=12", "low"], SMALL, deals=8, sitting=2, out=tmp_path / "two", resume=True)
 
 
 def test_a_sitting_cut_short_is_played_again(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def types_of(agent: Any, memories: Memories) -> list[dict[str, float]]:
 
 
 def test_the_adaptive_player_gets_to_know_others_and_notices_who_changes() -> None:
-    agent: Any = make_agent("adaptive:worlds=24,tries=8")
+    agent: Any = make_agent("adaptive:worlds=24,iterations=30")
     memories = sits_among(["low"] * 3, 4, agent, None)
     assert all(seat["low"] > 0.9 for seat in types_of(agent, memories))
     sits_among(["low", "dumper", "low"], 3, agent, memories, first=4)
@@ -300,7 +300,7 @@ def test_the_adaptive_player_gets_to_know_others_and_notices_who_changes() -> No
 
 
 def test_what_is_remembered_changes_what_the_adaptive_player_does() -> None:
-    agent = make_agent("adaptive:worlds=16,tries=16")
+    agent = make_agent("adaptive:worlds=16,iterations=60")
     memories = sits_among(["low"] * 3, 3, agent, None)
     (row,) = memories.of(0, np.zeros(1, np.int64), np.zeros(1, np.int64))  # type: ignore[misc]
     views, _ = opening_views(40)
@@ -319,7 +319,7 @@ def opening_views(count: int) -> tuple[np.ndarray, Histories]:
 
 def test_memories_are_turned_with_the_seat() -> None:
     """Whoever sits at the left is at the left of any seat."""
-    agent, turned = make_agent("adaptive:worlds=24,tries=8"), []
+    agent, turned = make_agent("adaptive:worlds=24,iterations=30"), []
     for seat in range(4):
         players = [make_agent(name) for name in ("low", "dumper", "random", "longest")]
         players.insert(0, agent)
@@ -339,8 +339,8 @@ def test_memories_are_turned_with_the_seat() -> None:
 def test_memories_of_another_form_are_refused(wrong: np.ndarray) -> None:
     views, _ = opening_views(1)
     with pytest.raises(ValueError, match=r"memories: float64 of shape .* is not allowed: they must be probabilities"):
-        make_agent("adaptive:worlds=4,tries=4").act(views, memories=wrong)  # type: ignore[call-arg]
-    agent = make_agent("adaptive:worlds=4,tries=4")
+        make_agent("adaptive:worlds=4,iterations=12").act(views, memories=wrong)  # type: ignore[call-arg]
+    agent = make_agent("adaptive:worlds=4,iterations=12")
     with pytest.raises(ValueError, match="histories: number 0 does not lead to its view"):
         short = Histories(np.full((1, 3), 52, np.uint8), np.array([3]))
         ask_to_remember(agent, views, short, agent.new_memories(1))  # type: ignore[attr-defined]

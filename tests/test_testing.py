@@ -21,7 +21,7 @@ from rs_env.rules import Rules
 from rs_env.testing import AgentError, check_agent, random_views
 
 QUICK = ["random", "heuristic", "low", "longest", "dumper", "pimc:worlds=2", "expert:worlds=2", "ismcts:iterations=10"]
-QUICK += ["adaptive:worlds=2,tries=2"]
+QUICK += ["adaptive:worlds=2,iterations=6"]
 
 
 class Lucky(Model):

@@ -18,7 +18,7 @@ import numpy as np
 
 from rs_env.baselines.evidence import Rating, weigh_worlds
 from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, without_search
-from rs_env.baselines.tree import Tree, clear_tree, iterate, most_visited
+from rs_env.baselines.tree import Tree, clear_tree, iterate, most_visited, put_sure_losses_last
 from rs_env.engine.belief import draw, prepare
 from rs_env.engine.history import trace
 from rs_env.engine.jit import njit
@@ -123,9 +123,10 @@ def remember_all(
     memory: tuple[Memory, Worlds],
     after: Array,
 ) -> Number:
-    """Write the priors of the next deal, from what was known before this one and from its whole history; `change` is
-    the probability that somebody else sits down then, of each type with the probability `fresh`. Returns the number of the first history that does not
-    lead to its view, or -1.
+    """Write the priors of the next deal, from what was known before this one and from its whole history.
+
+    `change` is the probability that somebody else sits down then, of each type with the probability `fresh`. Returns
+    the number of the first history that does not lead to its view, or -1.
     """
     mine, worlds = memory
     for i in range(views.shape[0]):
@@ -172,7 +173,7 @@ def adaptive_all(
             actions[i] = UNFIT
             continue
         own, n, seat = np.int64(rating.noise.shape[0]), np.int64(view.rules.num_players), np.int64(view.seat)
-        clear_tree(tree)
+        clear_tree(tree, mine)
         size = 1
         for _ in range(iterations):
             stream = advance(stream)
@@ -180,4 +181,5 @@ def adaptive_all(
             mine.states[0] = worlds.states[m]
             stream = _assign(mine, worlds.posterior[m], seat, n, own, stream)
             size = iterate(how, mine, tree, size, mix(stream))
+        put_sure_losses_last(tree, mine)
         actions[i] = most_visited(tree, mine, view.legal, stream)

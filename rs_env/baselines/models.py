@@ -27,8 +27,9 @@ _MOST_COMMON = 1000
 class PlayerType:
     """A rule-based player that plays at random now and then, or looks like one.
 
-    common: how often there are such players, compared with other types. player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, 0.001
-    to 1: without any, a single action that the player would not take ruled it out for good.
+    player: a name of `rs_env.baselines.tips.LADDER`, or weights of tips by name. noise: share of random actions, 0.001
+    to 1: without any, a single action that the player would not take ruled it out for good. common: how often such
+    players sit there, compared with those of other types.
     """
 
     player: str | tuple[tuple[str, float], ...]

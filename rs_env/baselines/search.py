@@ -64,7 +64,7 @@ class PlayOuts(NamedTuple):
     """Float64 (T,): the probability of a random action of each; from 1 on all are random."""
 
     looks_ahead: Array
-    """Bool (T,): whether a seat of each policy looks after itself in a tree; where not, it plays by the policy there."""
+    """Bool (T,): whether a seat of each policy looks after itself in a tree; else it plays by the policy there too."""
 
     horizon: int
     """Most actions of a play-out."""

@@ -35,7 +35,8 @@ class _Searcher:
     ) -> None:
         """players: the play-out policies, weights of tips and shares of random actions.
 
-        looks_ahead: whether a seat of each policy looks after itself in a tree; None: all do. horizon: most actions of a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
+        looks_ahead: whether a seat of each policy looks after itself in a tree; None: all do. horizon: most actions of
+        a play-out. endgame: most cards in play where forced wins are looked for; 0: never.
         """
         self.name = name
         self._how = PlayOuts(
@@ -176,7 +177,8 @@ class Adaptive(_Searcher):
 
     worlds: sampled for each decision and weighed by the public history. iterations: of the tree, each in a world that
     is drawn by the weights. exploration: factor of the confidence bound. noise: share of random actions of the seat
-    itself in play-outs. horizon: most actions of a play-out. memory: decisions of the others that are looked at. types: names of `rs_env.baselines.models.TYPES`, joined by +; all: every one.
+    itself in play-outs. horizon: most actions of a play-out. memory: decisions of the others that are looked at. types:
+    names of `rs_env.baselines.models.TYPES`, joined by +; all: every one.
 
     A row of its memories is float64 (MAX_PLAYERS, T): how likely each seat, counted from the viewer, is of each type.
     """

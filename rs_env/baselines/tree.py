@@ -116,15 +116,19 @@ def _add_child(nodes: Array, size: Number, parent: Number, action: Action, seat:
 
 
 @njit
-def clear_tree(tree: Tree) -> None:
-    """Leave the root alone."""
+def clear_tree(tree: Tree, memory: Memory) -> None:
+    """Begin a search: the root is alone."""
+    clear_totals(memory)
     tree.nodes[0].tried = EMPTY
     tree.nodes[0].first_child = 0
 
 
 @njit
 def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Stream) -> Number:
-    """One iteration in the world ``memory.states[0]``; returns the size of the tree after it."""
+    """One iteration in the world ``memory.states[0]``; returns the size of the tree after it.
+
+    ``memory.losses`` counts of each action at the root how often it lost before the seat's next turn.
+    """
     rules, s = memory.rules_array[0], memory.states[0]
     nodes, path = tree.nodes, tree.path
     node, depth = np.int64(0), 0
@@ -154,12 +158,26 @@ def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Str
         was_noticed = s.hand[seat] & bit(action)  # the card went back: what follows is no part of this branch
         if nodes[node].visits == 0 or was_noticed:
             break
-    taken = play_out(how, memory, s, stream)
+    taken = depth + play_out(how, memory, s, stream)
+    first = nodes[path[0]]
+    memory.losses[first.action] += taken <= rules.num_players and s.num_out > 0 and s.out[0] != first.seat
     for i in range(depth):
         c = nodes[path[i]]
         c.visits += 1
-        c.value += utility(rules, s, np.int64(c.seat), depth + taken)
+        c.value += utility(rules, s, np.int64(c.seat), taken)
     return size
+
+
+@njit
+def put_sure_losses_last(tree: Tree, memory: Memory) -> None:
+    """Forget the visits of an action at the root that lost at once whenever it was taken: then it is chosen only where
+    all others do so too.
+    """
+    child = np.int64(tree.nodes[0].first_child)
+    while child != 0:
+        c = tree.nodes[child]
+        c.visits *= memory.losses[c.action] < c.visits
+        child = np.int64(c.next_sibling)
 
 
 @njit
@@ -185,7 +203,7 @@ def ismcts_all(
         if actions[i] != UNDECIDED:
             continue
         assign_policies(memory, np.int64(view.seat))
-        clear_tree(tree)
+        clear_tree(tree, memory)
         size = 1
         for _ in range(iterations):
             stream = draw(view, memory.beliefs[0], stream, memory.states[0])
