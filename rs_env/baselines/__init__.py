@@ -8,7 +8,8 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 
 from rs_env.agent import Agent, build, check_is_agent
-from rs_env.baselines.net import checkpoint, net
+from rs_env.baselines.guided import search
+from rs_env.baselines.network_players import checkpoint, net
 from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.baselines.searchers import Adaptive, Ismcts, Pimc, SeesAll
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
@@ -63,6 +64,7 @@ it."""
 NETWORK_AGENTS: dict[str, Callable[..., Agent]] = {
     "checkpoint": checkpoint,
     "net": net,
+    "search": search,
 }
 """What makes the players with trained networks. They need files, and the library safetensors to read them, so they are
 no part of leagues of all baselines."""

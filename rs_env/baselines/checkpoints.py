@@ -85,7 +85,7 @@ def _network_of(config: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) ->
     arrays = {name.removeprefix(_PREFIX): value for name, value in tensors.items() if name.startswith(_PREFIX)}
     if not arrays:
         raise ValueError(f"learner {config.get('learner')!r} keeps no policy network to play by")
-    sizes = settings["hidden"], settings["layers"]
+    sizes = settings.get("hidden"), settings.get("layers")
     if not all(type(size) is int and 1 <= size <= limit for size, limit in zip(sizes, (16384, 64), strict=True)):
         raise ValueError(f"a network of width {sizes[0]!r} and {sizes[1]!r} layers is not allowed")
     expected = FORMS[kind].shapes(rules.num_players, *sizes)

@@ -62,8 +62,8 @@ class Pretrained:
     deals. Raises ValueError for a file that does not fit.
     """
 
-    def __init__(self, folder: Path = PRETRAINED) -> None:
-        paths = sorted(folder.glob("*.safetensors"))
+    def __init__(self) -> None:
+        paths = sorted(PRETRAINED.glob("*.safetensors"))
         self._names = [path.stem for path in paths]
         self._networks = [read_network(path) for path in paths]
         self._rules = [compile_rules(rules_of(name)).view(np.uint8)[_BYTES] for name in self._names]
