@@ -3,7 +3,7 @@
 python -m agents.pretrained runs/rolling_stone runs/schweller
 
 Each gets a file PRESET-PLAYERS.safetensors by the rules that it was trained on: a checkpoint with nothing but its
-network, in half precision. The same network gives the same file, to the byte.
+network, in half precision. The same network gives a file of the same digest.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def export(run: Path, folder: Path) -> Path:
             raise ValueError("its network has weights that half precision cannot hold")
     except ValueError as error:
         raise ValueError(f"{run}: {error}") from None
-    config = {name: checkpoint.config[name] for name in ("learner", "rules", "network") if name in checkpoint.config}
+    config = {name: value for name, value in checkpoint.config.items() if name in ("learner", "rules", "network")}
     folder.mkdir(parents=True, exist_ok=True)
     save_checkpoint(path, config, tensors, {"iteration": 0, "iterations": 0})
     return path

@@ -181,6 +181,18 @@ except ImportError as error:
     assert "pip install 'rs_env[net]'" in told
 
 
+def test_the_arena_tells_in_one_line_what_to_install(file: Path) -> None:
+    code = f"""
+import sys
+sys.modules["safetensors"] = None
+from rs_env.arena.__main__ import main
+sys.exit(main(["duel", {f"checkpoint:{file}"!r}, "random"]))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: networks need safetensors") and ended.stderr.count("\n") == 1
+
+
 def test_no_torch_is_loaded(file: Path) -> None:
     code = f"""
 import sys, rs_env

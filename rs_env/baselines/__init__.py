@@ -8,8 +8,7 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 
 from rs_env.agent import Agent, build, check_is_agent
-from rs_env.baselines.guided import search
-from rs_env.baselines.network_players import checkpoint, net
+from rs_env.baselines.network_players import checkpoint, net, search
 from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.baselines.searchers import Adaptive, Ismcts, Pimc, SeesAll
 from rs_env.baselines.tips import LADDER, TIPS, weights_of

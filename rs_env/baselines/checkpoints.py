@@ -37,7 +37,7 @@ def read_network(path: str | Path) -> Network:
     try:
         stat = path.stat()
     except (OSError, ValueError) as error:
-        raise ValueError(f"checkpoint {path}: {error}") from None
+        raise ValueError(f"checkpoint {path}: {getattr(error, 'strerror', error)}") from None
     return _read(path.resolve(), (stat.st_mtime_ns, stat.st_size, stat.st_ino))
 
 
