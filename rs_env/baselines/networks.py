@@ -121,7 +121,7 @@ def _suits_forward(arrays: Arrays, num_players: int, observation: np.ndarray) ->
     summary = features.mean(1, keepdims=True)
     cards = _linear(arrays, "card_head", features).reshape(len(x), NUM_CARDS)
     pickup = _linear(arrays, "pickup_head", summary)[:, 0]
-    return np.concatenate([cards, pickup], 1), _linear(arrays, "value_head", summary)[:, 0, 0]
+    return np.concatenate([cards, pickup], 1), _linear(arrays, "value_head", summary).reshape(-1)
 
 
 def _linear(arrays: Arrays, name: str, x: np.ndarray) -> np.ndarray:
