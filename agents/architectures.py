@@ -17,6 +17,10 @@ NETWORKS: dict[str, Callable[[int, int, int], nn.Module]] = {
 
 A network takes observations, int8 (B, D), and action masks, int8 (B, 53), and gives log-probabilities (B, 53), minus
 infinity where the mask is 0, and values (B,), as `agents.networks.PolicyValueNet` does.
+
+Players by name need no PyTorch: they compute a network by the row of `rs_env.baselines.networks.FORMS` with the same
+name, the shapes of its arrays and a forward pass in NumPy. A kind without such a row trains and plays here as any
+other, while ``make_agent("checkpoint:PATH")`` refuses it.
 """
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -243,9 +243,12 @@ def _checked(agent: Agent, chosen: Any, views: np.ndarray) -> np.ndarray:
     return actions
 
 
-def build(factories: dict[str, Callable[..., Agent]], text: str) -> Agent:
-    """The agent of ``"name"`` or ``"name:option=value,..."``. Raises ValueError, naming what is wrong and what is
-    allowed.
+def build(factories: Mapping[str, Callable[..., Agent]], text: str) -> Agent:
+    """The agent of ``"name"`` or ``"name:option=value,..."``.
+
+    The options are the parameters of its factory that are keywords only, with the type of their defaults. Where the
+    factory has a parameter without a default, as ``"name:value,option=value,..."``, what stands first is its value, a
+    text without commas, such as a path. Raises ValueError, naming what is wrong and what is allowed.
     """
     if not isinstance(text, str):
         raise ValueError(f"agent {text!r} is not allowed: it must be a name, one of {', '.join(map(repr, factories))}")
@@ -256,8 +259,15 @@ def build(factories: dict[str, Callable[..., Agent]], text: str) -> Agent:
     allowed = {
         parameter.name: parameter.default for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
     }
+    items, first = rest.split(","), []
+    for parameter in parameters:
+        if parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            if not items[0] or items[0].partition("=")[0] in allowed:
+                shown = f"'{name}:{parameter.name.upper()}'"
+                raise ValueError(f"agent {text!r}: the {parameter.name} is missing: it must begin as {shown}")
+            first.append(items.pop(0))
     options: dict[str, Any] = {}
-    for item in filter(None, rest.split(",")):
+    for item in filter(None, items):
         key, equals, value = item.partition("=")
         if not equals or key not in allowed:
             known = ", ".join(f"{k}={v}" for k, v in allowed.items()) or "none"
@@ -265,9 +275,9 @@ def build(factories: dict[str, Callable[..., Agent]], text: str) -> Agent:
                 f"agent {text!r}: option {item!r} is not allowed; {name!r} has the options (with defaults): {known}"
             )
         options[key] = _parsed(text, key, value, type(allowed[key]))
-    agent = factories[name](**options)
-    if options:
-        agent.name = f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items())
+    agent = factories[name](*first, **options)
+    if first or options:
+        agent.name = f"{name}:" + ",".join([*first, *(f"{key}={value}" for key, value in options.items())])
     return agent
 
 

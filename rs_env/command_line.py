@@ -30,16 +30,16 @@ _PLAIN = {"±": "+-", "…": "..."}
 def status_of(work: Callable[[], object]) -> int:
     """Do what a command is to do; its exit status.
 
-    0: it is done. 2: ValueError, OSError or MemoryError ended it, told on stderr in one line, ``error: ...``. 130:
-    Ctrl-C did, told likewise, with what `interrupted_with` has to say. Other errors are faults of the program and go
-    on, as SystemExit does.
+    0: it is done. 2: ValueError, OSError, MemoryError or ImportError (of an extra that is missing) ended it, told on
+    stderr in one line, ``error: ...``. 130: Ctrl-C did, told likewise, with what `interrupted_with` has to say. Other
+    errors are faults of the program and go on, as SystemExit does.
     """
     _show_all_letters()
     try:
         work()
     except MemoryError as error:
         return _end(2, "error: not enough memory", str(error))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         return _end(2, "error", str(error))
     except KeyboardInterrupt as error:
         return _end(130, "interrupted", str(error))

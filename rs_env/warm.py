@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rs_env.cards import NUM_ACTIONS
 from rs_env.engine.jit import missed
 
 
@@ -91,7 +92,7 @@ def _gymnasium() -> None:
 
 def _baselines() -> None:
     from rs_env import Game, belief
-    from rs_env.baselines import AGENTS, make_agent
+    from rs_env.baselines import AGENTS, guided, make_agent
     from rs_env.baselines.models import OpponentModel
     from rs_env.baselines.rule_based import RuleBasedAgent
     from rs_env.encoding import draws, observations
@@ -107,6 +108,10 @@ def _baselines() -> None:
             agent.act(views)
         if isinstance(agent, RuleBasedAgent):
             agent.policy(views)
+    outs, logits = guided.new_side_by_side(1), np.zeros((1, NUM_ACTIONS), np.float32)
+    guided.begin(views, np.zeros(1, np.uint64), np.array(game.legal_actions()[:1]), 1, outs)
+    guided.show(outs, 1, 0, 0, observations(views)[0])
+    guided.go_on(outs, 1, logits, logits[0], 1.0)
     belief.count(views[0])
     belief.sample(views[0], 1, 0)
     belief.marginals(views[0])

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 
 from rs_env.agent import Agent, build, check_is_agent
+from rs_env.baselines.network_players import checkpoint, net, search
 from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.baselines.searchers import Adaptive, Ismcts, Pimc, SeesAll
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
-__all__ = ["AGENTS", "Agent", "as_agent", "make_agent"]
+__all__ = ["AGENTS", "Agent", "NETWORK_AGENTS", "as_agent", "make_agent"]
 
 _HEAVIEST = 1_000_000  # of all weights, so that sums are finite and draws among equals are not lost in rounding
 
@@ -59,10 +60,18 @@ AGENTS: dict[str, Callable[..., Agent]] = {
 """What makes each baseline. `expert` is `pimc` with the best play-outs; `sees_all` cheats, and only the arena admits
 it."""
 
+NETWORK_AGENTS: dict[str, Callable[..., Agent]] = {
+    "checkpoint": checkpoint,
+    "net": net,
+    "search": search,
+}
+"""What makes the players with trained networks. They need files, and the library safetensors to read them, so they are
+no part of leagues of all baselines."""
+
 
 def make_agent(text: str) -> Agent:
-    """The agent of this name, one of `AGENTS`; options follow as ``"name:option=value,..."``."""
-    return build(AGENTS, text)
+    """The agent of this name, one of `AGENTS` or `NETWORK_AGENTS`; options follow as ``"name:option=value,..."``."""
+    return build(AGENTS | NETWORK_AGENTS, text)
 
 
 def as_agent(agent: str | Agent) -> Agent:

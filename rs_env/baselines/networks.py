@@ -1,0 +1,140 @@
+"""Policy and value networks in NumPy alone.
+
+A kind of network is a row of `FORMS`: which arrays it has for its sizes, and the function that computes it. The kinds,
+their sizes and what they compute are those of `agents.architectures`, where networks are trained with PyTorch.
+
+Each row of a batch is multiplied by itself, as a matrix with a row for each suit. So every product has the same shape
+whatever the batch is, and what comes out for a view is the same to the bit in any batch; it is as quick as one large
+product, for which the rows would have to be copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
+from rs_env.engine.layout import Kind
+from rs_env.engine.observation import observation_spec
+from rs_env.rules import Rules
+
+USUAL_HAND_SIZE = 8.0  # what hand sizes are divided by; all other entries by their bound
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of network in NumPy."""
+
+    shapes: Callable[[int, int, int], dict[str, tuple[int, ...]]]
+    """The shape of each array, by name, from the number of players, the width and the number of layers."""
+
+    forward: Callable[[Arrays, int, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    """Logits (B, 53) and values (B,), float32, from the arrays, the number of players and observations (B, D)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A trained network: who has learnt what, and how to compute it. It may be shared between threads."""
+
+    kind: str
+    rules: Rules
+    """What it was trained to play."""
+    arrays: Arrays
+    """Its weights by name, float32."""
+
+    @property
+    def num_players(self) -> int:
+        """The number of players whose observations it reads."""
+        return self.rules.num_players
+
+    def evaluate(self, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Logits (B, 53) and the expected rewards of the seats that observe (B,), both float32.
+
+        observation: int8 (B, D), as `rs_env.encoding.observations` gives them for its number of players.
+        """
+        return FORMS[self.kind].forward(self.arrays, self.num_players, observation)
+
+
+def probabilities(logits: np.ndarray, mask: np.ndarray, temperature: float) -> np.ndarray:
+    """The policy, float32 (B, 53), at a temperature above 0; mask: int8 or bool (B, 53), at least one 1 in each row."""
+    logits = np.where(mask, logits, -np.inf).astype(np.float32, copy=False)
+    powers = np.exp((logits - logits.max(-1, keepdims=True)) / np.float32(temperature))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+# The kind "suits": see `agents.networks.PolicyValueNet`.
+
+
+@cache
+def _by_suit(num_players: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which entries of an observation the network sees with each suit, int64 (4, F), and what they are divided by,
+    float32 (F,).
+    """
+    spec = observation_spec(num_players)
+    cards = [np.arange(part.start, part.start + part.size) for part in spec.of_kind(Kind.CARDS, Kind.CARD)]
+    suits = [np.arange(part.start, part.start + part.size) for part in spec.of_kind(Kind.SUITS, Kind.SUIT)]
+    other = [np.arange(part.start, part.start + part.size) for part in spec.of_kind(Kind.SEATS, Kind.SEAT, Kind.COUNT)]
+    entries = np.concatenate(
+        [
+            np.concatenate(cards).reshape(-1, NUM_SUITS, NUM_RANKS).transpose(1, 0, 2).reshape(NUM_SUITS, -1),
+            np.concatenate(suits).reshape(-1, NUM_SUITS).T,
+            np.tile(np.concatenate(other), (NUM_SUITS, 1)),
+        ],
+        1,
+    )
+    scale = spec.high.astype(np.float32)
+    scale[spec["hand_sizes"]] = USUAL_HAND_SIZE
+    return entries, scale[entries[0]]
+
+
+def _suits_shapes(num_players: int, hidden: int, layers: int) -> dict[str, tuple[int, ...]]:
+    widths = {"first": (hidden, _by_suit(num_players)[0].shape[1])}
+    widths |= {f"body.{layer}": (hidden, 2 * hidden) for layer in range(layers)}
+    widths |= {"card_head": (NUM_RANKS, hidden), "pickup_head": (NUM_ACTIONS - NUM_CARDS, hidden)}
+    widths |= {"value_head": (1, hidden)}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, shape in widths.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return shapes
+
+
+def _suits_forward(arrays: Arrays, num_players: int, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    entries, scale = _by_suit(num_players)
+    x = observation.take(entries, 1).astype(np.float32)
+    x /= scale
+    features = _relu(_linear(arrays, "first", x))
+    layer = 0
+    while f"body.{layer}.weight" in arrays:
+        weight = arrays[f"body.{layer}.weight"]
+        hidden = weight.shape[0]
+        summary = features.mean(1, keepdims=True)
+        # What a layer makes of the summary is the same for each suit, so it is computed once.
+        summed = summary @ weight[:, hidden:].T + arrays[f"body.{layer}.bias"]
+        features = features @ weight[:, :hidden].T
+        features += summed
+        _relu(features)
+        layer += 1
+    summary = features.mean(1, keepdims=True)
+    cards = _linear(arrays, "card_head", features).reshape(len(x), NUM_CARDS)
+    pickup = _linear(arrays, "pickup_head", summary)[:, 0]
+    return np.concatenate([cards, pickup], 1), _linear(arrays, "value_head", summary).reshape(-1)
+
+
+def _linear(arrays: Arrays, name: str, x: np.ndarray) -> np.ndarray:
+    y = x @ arrays[f"{name}.weight"].T
+    y += arrays[f"{name}.bias"]
+    return y
+
+
+def _relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0.0, out=x)
+
+
+FORMS: dict[str, Form] = {
+    "suits": Form(_suits_shapes, _suits_forward),
+}
+"""The kinds of networks that can be computed without PyTorch; names as in `agents.architectures.NETWORKS`."""
