@@ -34,11 +34,12 @@ class PolicyAgent:
         self.reset(0)
 
     @classmethod
-    def load(cls, path: str | Path, temperature: float = 0.5) -> PolicyAgent:
-        """The agent of a checkpoint file or run folder, whichever learner it is of. Raises ValueError for one that does
-        not fit, or has no policy network.
+    def load(cls, path: str | Path, temperature: float | None = None) -> PolicyAgent:
+        """The agent of a checkpoint file or run folder, whichever learner it is of. temperature: None: as its run has
+        chosen. Raises ValueError for one that does not fit, or has no policy network.
         """
         checkpoint = load_checkpoint(path)
+        temperature = checkpoint.temperature if temperature is None else temperature
         return cls(checkpoint.policy, checkpoint.rules.num_players, Path(path).name, temperature)
 
     def reset(self, seed: int | None) -> None:

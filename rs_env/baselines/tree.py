@@ -149,11 +149,11 @@ def ismcts_all(
         actions[i] = without_search(view, memory)
         if actions[i] != UNDECIDED:
             continue
-        assign_policies(memory, np.int64(view.seat))
         nodes[0].tried = EMPTY
         nodes[0].first_child = 0
         size = 1
-        for _ in range(iterations):
+        for iteration in range(iterations):
+            assign_policies(how, memory, np.int64(view.seat), iteration)
             stream = draw(view, memory.beliefs[0], stream, memory.states[0])
             size = _iterate(how, memory, tree, size, mix(stream))
         totals[:] = 0.0
