@@ -76,6 +76,8 @@ def parse(arguments: list[str]) -> Command:
 
 def train(command: Command) -> None:
     """Train and evaluate, or go on with that."""
+    from agents.curves import draw_curves
+
     console, run = Console(), begun(command)
     console.print(f"run folder: {run.folder}", markup=False)
     with interrupted_with(f"go on with: {sys.executable} train.py --resume {run.folder}"):
@@ -85,6 +87,7 @@ def train(command: Command) -> None:
             raise KeyboardInterrupt
     with interrupted_with("the trained agent is saved, python -m agents.evaluate measures it"):
         run.evaluate(console)
+        console.print(draw_curves(run.folder), markup=False)
 
 
 def begun(command: Command) -> Run | StagedRun:

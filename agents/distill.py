@@ -2,9 +2,12 @@
 
 The teacher's lessons come in pieces (`agents.teacher`), made by other processes while the network is fitted, and
 learnt from in their order: what comes out does not depend on how many processes there are. Each iteration takes one
-piece more and makes gradient steps on all pieces up to then. The policy learns to play as the teacher would, who draws
-from softmax(values / temperature) (policy distillation: A. A. Rusu et al. 2015, arXiv:1511.06295); the value learns
-the best action's.
+piece more and makes gradient steps on all pieces up to then.
+
+The policy is to be softmax(values / temperature), as in policy distillation (A. A. Rusu et al. 2015, arXiv:1511.06295).
+But it is fitted by least squares of log-probabilities, each less the mean over the legal actions: values of few worlds
+are noisy, and noise averages out before the softmax, whereas cross-entropy averages softmaxes of noise, which are far
+too flat.
 """
 
 from __future__ import annotations
@@ -33,7 +36,6 @@ from agents.checkpoint import (
 )
 from agents.company import Company
 from agents.learner import LearnerConfig
-from agents.networks import entropy
 from agents.policy import PolicyAgent
 from agents.settings import MOST, check
 from agents.teacher import Piece, Teacher, begin_work, make_piece, read_piece, write_piece
@@ -43,6 +45,7 @@ from rs_env.cards import NUM_ACTIONS
 
 LESSONS = "lessons"
 """Folder of the pieces, in that of the run."""
+_LOWEST = -8.0  # goal of a log-probability relative to the best action's: below, an action is as good as never taken
 
 
 @dataclass(frozen=True)
@@ -55,17 +58,17 @@ class DistillConfig:
     """Decisions of each."""
     workers: int = 2
     """Processes that make lessons; 0: this one does."""
-    gradient_steps: int = 55
+    gradient_steps: int = 50
     """In one iteration."""
     minibatch: int = 1024
     """Lessons in one gradient step, drawn from all pieces up to then."""
     learning_rate: float = 2e-3
     """Adam's step size at the start; it falls linearly to 0."""
-    value_weight: float = 1.0
+    value_weight: float = 20.0
     """Weight of the value loss."""
     temperature: float = 0.02
     """The teacher draws from softmax(values / temperature)."""
-    worlds: int = 48
+    worlds: int = 24
     """Sampled by the teacher for each decision."""
     noise: float = 0.02
     """Share of random actions of the others in the teacher's play-outs..."""
@@ -192,17 +195,21 @@ class Distill:
         }
 
     def _losses(self, rows: np.ndarray | slice) -> tuple[Tensor, Tensor]:
-        """How far the policy is from the teacher's (mean Kullback-Leibler divergence), and half the mean squared error
-        of the value, for some lessons.
-        """
+        """Half the mean squared errors, for some lessons: of the log-probabilities and of the best action's value."""
         device = self.config.device
         taught = torch.from_numpy(self._values[rows]).to(device)
         legal = ~taught.isnan()
         log_probs, value = self.network(torch.from_numpy(self._observation[rows]).to(device), legal.to(torch.int8))
-        goal = (taught / self.settings.temperature).masked_fill(~legal, -torch.inf).log_softmax(-1)
-        cross_entropy = -(goal.exp() * log_probs.clamp_min(-1e9)).sum(-1)
         best = taught.masked_fill(~legal, -torch.inf).amax(-1)
-        return (cross_entropy - entropy(goal)).mean(), 0.5 * (value - best).square().mean()
+        goal = ((taught - best[:, None]) / self.settings.temperature).clamp_min(_LOWEST)
+        missed = _less_the_mean(log_probs, legal) - _less_the_mean(goal, legal)
+        return 0.5 * (missed.square().sum(-1) / legal.sum(-1)).mean(), 0.5 * (value - best).square().mean()
+
+
+def _less_the_mean(x: Tensor, legal: Tensor) -> Tensor:
+    """Entries (B, 53) less the mean of those that are legal; 0 for the others."""
+    x = x.masked_fill(~legal, 0.0)
+    return (x - x.sum(-1, keepdim=True) / legal.sum(-1, keepdim=True)).masked_fill(~legal, 0.0)
 
 
 class Lessons:

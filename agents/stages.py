@@ -6,7 +6,7 @@
 | ``1-distill/``, ``2-ppo/``, ... | the run of each stage, see `agents.run` |
 | ``checkpoint.safetensors``, ``evaluation.json`` | those of the last stage, once it has ended |
 
-A stage is done when it has been evaluated. `StagedRun.resume` goes on with the first one that is not, as if nothing had
+A stage is done once it has been evaluated. `StagedRun.resume` goes on with the first one that is not, as if nothing had
 happened.
 """
 
@@ -24,6 +24,8 @@ from agents.checkpoint import FILE_NAME
 from agents.config import TrainConfig
 from agents.meter import Meter, new_meter
 from agents.run import CONFIG, EVALUATION, STAGES, Run, check_free
+from agents.settings import check
+from rs_env.arena import Duel
 from rs_env.files import only_process_in, write_whole
 
 
@@ -49,6 +51,7 @@ class StagedRun:
         run, path = cls.__new__(cls), folder / STAGES
         try:
             stages = json.loads(path.read_text(encoding="utf-8"))
+            check("stages", stages, isinstance(stages, list) and len(stages) > 0, "a list of settings")
             run.stages, run.folder = tuple(TrainConfig.from_dict(stage) for stage in stages), folder
         except (OSError, ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from None
@@ -64,18 +67,19 @@ class StagedRun:
         return (self.folder / EVALUATION).exists()
 
     def train(self, console: Console) -> bool:
-        """Train and evaluate all stages that are not done; False where Ctrl-C stopped it, with all progress saved.
-
-        Raises what `Run.train` raises.
+        """Train all stages that are not done, and evaluate all but the last; False where Ctrl-C stopped it, with all
+        progress saved. Raises what `Run.train` raises.
         """
         with only_process_in(self.folder, "training"), new_meter(console, self._begin_of(len(self.stages))) as meter:
-            for number in range(len(self.stages)):
-                if not self._train_stage(number, console, meter):
-                    return False
-            last = self.folder_of(len(self.stages) - 1)
-            for name in (FILE_NAME, EVALUATION):
-                write_whole(self.folder / name, (last / name).read_bytes())
-        return True
+            return all(self._train_stage(number, console, meter) for number in range(len(self.stages)))
+
+    def evaluate(self, console: Console) -> list[Duel]:
+        """Evaluate the last stage: what it comes to is that of the whole."""
+        last = self.folder_of(len(self.stages) - 1)
+        duels = Run.resume(last).evaluate(console)
+        for name in (FILE_NAME, EVALUATION):
+            write_whole(self.folder / name, (last / name).read_bytes())
+        return duels
 
     def _begin_of(self, number: int) -> float:
         """Minutes of the stages before this one."""
@@ -91,9 +95,6 @@ class StagedRun:
         begin = self._begin_of(number)
         if not run.train(console, replace(meter, begin=begin, length=config.minutes, label=f"{folder.name} ")):
             return False
-        run.evaluate(console)
+        if number < len(self.stages) - 1:
+            run.evaluate(console)
         return True
-
-    def evaluate(self, console: Console) -> None:
-        """Say what the last stage has come to, once more."""
-        Run.resume(self.folder_of(len(self.stages) - 1)).evaluate(console)
