@@ -92,7 +92,7 @@ def train(command: Command) -> None:
 
 def begun(command: Command) -> Run | StagedRun:
     """The new or continued run of a command."""
-    from agents.run import Run, STAGES  # TensorBoard is loaded only for a command that is valid
+    from agents.run import STAGES, Run  # TensorBoard is loaded only for a command that is valid
     from agents.stages import StagedRun
 
     if command.resume is not None:

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.checkpoint import tensor_like
 from agents.chain import UNKNOWN, successors
+from agents.checkpoint import tensor_like
 from agents.company import LEARNER, Company, act_frozen
-from agents.rollout import Rollout
 from agents.learner import LearnerConfig
+from agents.rollout import Rollout
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
 from rs_env.cards import NUM_ACTIONS

@@ -41,6 +41,7 @@ from agents.settings import MOST, check
 from agents.teacher import Piece, Teacher, begin_work, make_piece, read_piece, write_piece
 from rs_env import ObservationSpec
 from rs_env.arena.workers import one_thread_in_each
+from rs_env.baselines.searchers import Pimc
 from rs_env.cards import NUM_ACTIONS
 
 LESSONS = "lessons"
@@ -90,6 +91,18 @@ class DistillConfig:
             check(f"distill.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
         check("distill.spread", self.spread, self.noise + self.spread <= 1, "such that noise + spread is at most 1")
 
+    def search(self) -> Pimc:
+        """The teacher's."""
+        return Pimc(
+            "teacher",
+            worlds=self.worlds,
+            policy="heuristic",
+            noise=self.noise,
+            own_noise=self.own_noise,
+            horizon=self.horizon,
+            spread=self.spread,
+        )
+
 
 class Distill:
     """A `Learner`: ``iterate()`` takes one piece of lessons and makes gradient steps on all up to then.
@@ -103,17 +116,17 @@ class Distill:
         self.generator = torch.Generator().manual_seed(config.seed)
         self.network = config.new_network()
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate)
-        search = {name: getattr(settings, name) for name in ("worlds", "noise", "spread", "own_noise", "horizon")}
-        self.teacher = Teacher(
-            config.rules,
-            config.seed,
-            Company.self_play(config.rules.num_players) if company is None else company,
-            settings.games,
-            settings.steps,
-            settings.temperature,
-            {"policy": "heuristic", **search},
+        self.lessons = Lessons(
+            Teacher(
+                config.rules,
+                config.seed,
+                Company.self_play(config.rules.num_players) if company is None else company,
+                settings.games,
+                settings.steps,
+                settings.temperature,
+                settings.search(),
+            )
         )
-        self.lessons = Lessons(self.teacher)
         rows = self.iterations * settings.games * settings.steps
         self._observation = np.empty((rows, ObservationSpec(config.rules.num_players).size), np.int8)
         self._values = np.empty((rows, NUM_ACTIONS), np.float32)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 if __name__ == "__main__":
     # Ctrl-C while libraries are loaded ends the process without a traceback.
@@ -23,7 +22,6 @@ from agents.seating import opponent_named
 from rs_env.agent import Agent
 from rs_env.arena import Duel, duel
 from rs_env.arena.statistics import few_deals
-from rs_env.baselines import AGENTS, as_agent
 from rs_env.checks import check_whole
 from rs_env.command_line import end_with, status_of, terminal
 from rs_env.flags import AgentNames, Folder, OptionalNumber, Whole, parsed

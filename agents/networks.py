@@ -48,6 +48,7 @@ class PolicyValueNet(nn.Module):
         """
         features = torch.relu(_in_two_parts(self.first, *self._by_suit(observation.float() / self.scale)))
         for layer in self.body:
+            assert isinstance(layer, nn.Linear)
             features = torch.relu(_in_two_parts(layer, features, features.mean(1)))
         summary = features.mean(1)
         logits = torch.cat([self.card_head(features).flatten(1), self.pickup_head(summary)], -1)

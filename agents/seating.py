@@ -44,7 +44,9 @@ class SeatsConfig:
             check("company.opponents", self.opponents, not self.opponents, 'empty with seats="all"')
         else:
             named = bool(self.opponents) and all(isinstance(name, str) for name in self.opponents)
-            check("company.opponents", self.opponents, named, f'at least one name of an agent with seats="{self.seats}"')
+            check(
+                "company.opponents", self.opponents, named, f'at least one name of an agent with seats="{self.seats}"'
+            )
         for name in self.opponents:
             try:
                 opponent_named(name, self.temperature)

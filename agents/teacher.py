@@ -15,7 +15,7 @@ from threading import Thread
 
 import numpy as np
 
-from agents.company import LEARNER, Company, act_frozen
+from agents.company import Company, act_frozen
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
 from rs_env.baselines.searchers import Pimc
@@ -46,8 +46,8 @@ class Teacher:
     """How pieces are made. The teacher sits on the learner's seats and draws from softmax(values / temperature); all
     seats' decisions become lessons.
 
-    games: side by side in a piece, from fresh deals. steps: decisions of each. search: options of
-    `rs_env.baselines.searchers.Pimc`.
+    games: side by side in a piece, from fresh deals. steps: decisions of each. search: what it
+    thinks with.
     """
 
     rules: Rules
@@ -56,15 +56,15 @@ class Teacher:
     games: int
     steps: int
     temperature: float
-    search: dict[str, float]
+    search: Pimc
 
     def piece(self, number: int) -> Piece:
         """Piece `number` of this seed."""
         seed = int(game_key(np.uint64(self.seed), np.uint64(number))) & _TRAINING
         events = any(map(wants_histories, self.company.frozen))
         env = SelfPlayVectorEnv(self.games, self.rules, seed, skip_forced=True, keep_events=events)
-        search, rng = Pimc("teacher", **self.search), np.random.default_rng([self.seed, number])  # type: ignore[arg-type]
-        for agent in (search, *self.company.frozen):
+        rng = np.random.default_rng([self.seed, number])
+        for agent in (self.search, *self.company.frozen):
             agent.reset(seed)
         player = self.company.seats_of(self.games, self.rules.num_players)
         everyone, views = np.arange(self.games), empty_views(self.rules, self.games)
@@ -73,7 +73,7 @@ class Teacher:
         batch, episodes, capped = env.reset(seed), 0, 0
         for t in range(self.steps):
             entry.view_turns(env.states, everyone, views)
-            observation[t], values[t] = batch.observation, search.values(views)
+            observation[t], values[t] = batch.observation, self.search.values(views)
             actions = drawn(values[t], self.temperature, rng)
             act_frozen(self.company, player[everyone, batch.current_player], env, actions)
             batch = env.step(actions)

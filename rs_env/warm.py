@@ -94,6 +94,7 @@ def _baselines() -> None:
     from rs_env.baselines import AGENTS, make_agent
     from rs_env.baselines.models import OpponentModel
     from rs_env.baselines.rule_based import RuleBasedAgent
+    from rs_env.baselines.searchers import Pimc
     from rs_env.encoding import draws, observations
 
     game = Game("rolling_stone")
@@ -107,6 +108,8 @@ def _baselines() -> None:
             agent.act(views)
         if isinstance(agent, RuleBasedAgent):
             agent.policy(views)
+        if isinstance(agent, Pimc):
+            agent.values(views)
     belief.count(views[0])
     belief.sample(views[0], 1, 0)
     belief.marginals(views[0])

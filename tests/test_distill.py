@@ -34,7 +34,7 @@ CONFIG = TrainConfig(
     settings=DistillConfig(games=4, steps=5, workers=0, gradient_steps=3, minibatch=10, worlds=2),
     company=(SeatsConfig(seats="drawn", opponents=("heuristic", "random")),),
 )
-TEACHER = Teacher(RULES, 7, Company.self_play(3), 4, 6, 0.02, {"worlds": 3, "policy": "heuristic", "horizon": 20})
+TEACHER = Teacher(RULES, 7, Company.self_play(3), 4, 6, 0.02, Pimc(worlds=3, policy="heuristic", horizon=20))
 
 
 # Values of all actions
@@ -152,7 +152,7 @@ def test_processes_that_make_lessons_load_no_torch(tmp_path: Path) -> None:
         "if __name__ == '__main__':\n"
         "    with ProcessPoolExecutor(1, get_context('spawn'), begin_work, (None,)) as pool:\n"
         "        with _born_bare():\n"
-        "            asked = pool.submit(eval, '(\"torch\" in __import__(\"sys\").modules)')\n"
+        '            asked = pool.submit(eval, \'("torch" in __import__("sys").modules)\')\n'
         "        print(asked.result(), 'torch' in sys.modules)\n",
         encoding="utf-8",
     )

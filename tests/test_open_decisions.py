@@ -1,4 +1,4 @@
-"""Decisions whose outcome lies beyond a rollout are learnt from in the next one, so that none is chosen by its outcome."""
+"""Decisions whose outcome lies beyond a rollout are learnt from in a later one: none is chosen by its outcome."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_mean_advantage_of_the_last_row_is_0_with_exact_values() -> None:
 
 
 def test_every_decision_is_learnt_from_once() -> None:
-    """Those of the learner in order, whether a rollout shows what comes of them or a later one; also after a restore."""
+    """Whether its rollout shows what comes of it or a later one; also after a restore."""
     company = Company([[0, 0, 0], [0, 1, 0]], [make_agent("random")])
     config = LearnerConfig(rules=Rules(num_players=3, max_actions=60))
     taken: list[tuple[int, bytes]] = []

@@ -18,10 +18,12 @@ from rich.console import Console
 
 torch = pytest.importorskip("torch")
 
+from test_run import content_of, curves_of, metrics_of  # noqa: E402
+
 from agents.architectures import NetworkConfig  # noqa: E402  after the skip
 from agents.checkpoint import FILE_NAME, load_checkpoint  # noqa: E402
-from agents.curves import CURVES, draw_curves, lines_of  # noqa: E402
 from agents.config import EvaluationConfig, TrainConfig, load_experiment  # noqa: E402
+from agents.curves import CURVES, draw_curves, lines_of  # noqa: E402
 from agents.distill import DistillConfig  # noqa: E402
 from agents.evaluate import evaluate  # noqa: E402
 from agents.policy import PolicyAgent  # noqa: E402
@@ -30,7 +32,6 @@ from agents.run import CHOICE, REPORT, STAGES, Run  # noqa: E402
 from agents.seating import SeatsConfig  # noqa: E402
 from agents.stages import StagedRun  # noqa: E402
 from rs_env.rules import Rules  # noqa: E402
-from test_run import content_of, curves_of, metrics_of  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 SHARED = TrainConfig(
