@@ -95,11 +95,14 @@ class TrainConfig(LearnerConfig, Generic[Settings]):
             object.__setattr__(self, _SETTINGS, kind())
         check(_SETTINGS, self.settings, isinstance(self.settings, kind), f"a {kind.__name__}, for {self.learner!r}")
 
-    def make_learner(self, company: Company | None = None) -> Learner:
-        """The learner at its beginning. company: who sits where; None: as these settings have it."""
+    def make_learner(self, company: Company | None = None, goes_on: bool = False) -> Learner:
+        """The learner at its beginning. company: who sits where; None: as these settings have it. goes_on: its network
+        will be restored, so that it needs none to begin with.
+        """
         if company is None:
-            company = company_of(self.company, self.rules.num_players, self.seed)
-        return LEARNERS[self.learner].make(self, self.settings, company)
+            company = company_of(self.company, self.rules.num_players, self.seed, self.start)
+        config = dataclasses.replace(self, start="") if goes_on else self
+        return LEARNERS[self.learner].make(config, self.settings, company)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON or TOML; the learner's settings stand in a table with its name."""

@@ -4,10 +4,9 @@ The teacher's lessons come in pieces (`agents.teacher`), made by other processes
 learnt from in their order: what comes out does not depend on how many processes there are. Each iteration takes one
 piece more and makes gradient steps on all pieces up to then.
 
-The policy is to be softmax(values / temperature), as in policy distillation (A. A. Rusu et al. 2015, arXiv:1511.06295).
-But it is fitted by least squares of log-probabilities, each less the mean over the legal actions: values of few worlds
-are noisy, and noise averages out before the softmax, whereas cross-entropy averages softmaxes of noise, which are far
-too flat.
+The policy learns softmax(values / temperature) by cross-entropy (policy distillation: A. A. Rusu et al. 2015,
+arXiv:1511.06295), the value the best action's value. Values of few worlds are noisy, and the mean of softmaxes of noise
+is too flat to play by. So it is fitted as it plays at a higher temperature, and as learnt is sharper by that factor.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ from agents.checkpoint import (
 )
 from agents.company import Company
 from agents.learner import LearnerConfig
+from agents.networks import entropy
 from agents.policy import PolicyAgent
 from agents.settings import MOST, check
 from agents.teacher import Piece, Teacher, begin_work, make_piece, read_piece, write_piece
@@ -46,7 +46,6 @@ from rs_env.cards import NUM_ACTIONS
 
 LESSONS = "lessons"
 """Folder of the pieces, in that of the run."""
-_LOWEST = -8.0  # goal of a log-probability relative to the best action's: below, an action is as good as never taken
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,13 @@ class DistillConfig:
     """Lessons in one gradient step, drawn from all pieces up to then."""
     learning_rate: float = 2e-3
     """Adam's step size at the start; it falls linearly to 0."""
-    value_weight: float = 20.0
+    value_weight: float = 2.0
     """Weight of the value loss."""
     temperature: float = 0.02
     """The teacher draws from softmax(values / temperature)."""
-    worlds: int = 24
+    sharpening: float = 3.0
+    """At this temperature the policy is to be the teacher's; as learnt it is sharper."""
+    worlds: int = 48
     """Sampled by the teacher for each decision."""
     noise: float = 0.02
     """Share of random actions of the others in the teacher's play-outs..."""
@@ -84,7 +85,7 @@ class DistillConfig:
         for name in ("games", "steps", "gradient_steps", "minibatch", "worlds", "horizon"):
             check(f"distill.{name}", getattr(self, name), 1 <= getattr(self, name) <= MOST, f"from 1 to {MOST}")
         check("distill.workers", self.workers, 0 <= self.workers <= 256, "from 0 to 256")
-        for name in ("learning_rate", "temperature"):
+        for name in ("learning_rate", "temperature", "sharpening"):
             check(f"distill.{name}", getattr(self, name), 0 < getattr(self, name) < math.inf, "above 0 and finite")
         check("distill.value_weight", self.value_weight, 0 <= self.value_weight < math.inf, "at least 0 and finite")
         for name in ("noise", "spread", "own_noise"):
@@ -208,21 +209,18 @@ class Distill:
         }
 
     def _losses(self, rows: np.ndarray | slice) -> tuple[Tensor, Tensor]:
-        """Half the mean squared errors, for some lessons: of the log-probabilities and of the best action's value."""
-        device = self.config.device
+        """For some lessons the mean Kullback-Leibler divergence of the policy from the teacher's, and half the mean
+        squared error of the value.
+        """
+        settings, device = self.settings, self.config.device
         taught = torch.from_numpy(self._values[rows]).to(device)
         legal = ~taught.isnan()
         log_probs, value = self.network(torch.from_numpy(self._observation[rows]).to(device), legal.to(torch.int8))
+        fitted = (log_probs / settings.sharpening).log_softmax(-1)
+        goal = (taught / settings.temperature).masked_fill(~legal, -torch.inf).log_softmax(-1)
+        cross_entropy = -(goal.exp() * fitted.clamp_min(-1e9)).sum(-1)
         best = taught.masked_fill(~legal, -torch.inf).amax(-1)
-        goal = ((taught - best[:, None]) / self.settings.temperature).clamp_min(_LOWEST)
-        missed = _less_the_mean(log_probs, legal) - _less_the_mean(goal, legal)
-        return 0.5 * (missed.square().sum(-1) / legal.sum(-1)).mean(), 0.5 * (value - best).square().mean()
-
-
-def _less_the_mean(x: Tensor, legal: Tensor) -> Tensor:
-    """Entries (B, 53) less the mean of those that are legal; 0 for the others."""
-    x = x.masked_fill(~legal, 0.0)
-    return (x - x.sum(-1, keepdim=True) / legal.sum(-1, keepdim=True)).masked_fill(~legal, 0.0)
+        return (cross_entropy - entropy(goal)).mean(), 0.5 * (value - best).square().mean()
 
 
 class Lessons:

@@ -30,7 +30,7 @@ class PolicyAgent:
         self.name = name
         self.network = network
         self.temperature = temperature
-        self._players = num_players
+        self.num_players = num_players
         self.reset(0)
 
     @classmethod
@@ -52,8 +52,8 @@ class PolicyAgent:
         Raises ValueError for views of another number of players.
         """
         views = as_views(views)
-        if np.any(views["rules"]["num_players"] != self._players):
-            raise ValueError(f"views: agent {self.name!r} plays with {self._players} players only")
+        if np.any(views["rules"]["num_players"] != self.num_players):
+            raise ValueError(f"views: agent {self.name!r} plays with {self.num_players} players only")
         if not len(views):
             return np.zeros(0, np.int64)
         observation, mask = observations(views)

@@ -61,7 +61,7 @@ class Run:
     def __init__(self, config: TrainConfig, folder: Path) -> None:
         self.config, self.folder, self.seconds, self._best = config, folder, 0.0, -1.0
         self.temperature = config.evaluation.temperature
-        self.learner: Learner = self._new_learner(config)
+        self.learner: Learner = self._new_learner()
         folder.mkdir(parents=True, exist_ok=True)
         with only_process_in(folder, "training"):
             check_free(folder)
@@ -81,7 +81,7 @@ class Run:
         if not (folder / FILE_NAME).exists() and (folder / CONFIG).exists():  # it was stopped as it began
             run.config = _read_config(folder / CONFIG)
             run.temperature = run.config.evaluation.temperature
-            run.learner = run._new_learner(run.config)
+            run.learner = run._new_learner()
             with only_process_in(folder, "training"):
                 run.save()
             return run
@@ -92,7 +92,7 @@ class Run:
         try:
             run.seconds, run._best = float(progress["seconds"]), float(progress["best"])
             run.temperature = float(progress["temperature"])
-            run.learner = run._new_learner(dataclasses.replace(run.config, start=""))  # it has gone on from there
+            run.learner = run._new_learner(goes_on=True)
             if run.learner.iterations != progress["iterations"]:
                 raise ValueError(f"it has {progress['iterations']} iterations, not {run.learner.iterations}")
             run.learner.restore(checkpoint.tensors, progress["iteration"])
@@ -101,10 +101,10 @@ class Run:
         run._saved = _stamp(folder / FILE_NAME)
         return run
 
-    def _new_learner(self, config: TrainConfig) -> Learner:
+    def _new_learner(self, goes_on: bool = False) -> Learner:
         """The learner at its beginning. First weights depend on the number of threads, too."""
-        torch.set_num_threads(config.threads)
-        return config.make_learner(self._company())
+        torch.set_num_threads(self.config.threads)
+        return self.config.make_learner(self._company(), goes_on)
 
     def _company(self) -> Company | None:
         """Who sits where; None: as the configuration has it."""

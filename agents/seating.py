@@ -20,6 +20,7 @@ SEATS = {
     "one": "one is the learner's, copies of one opponent have the others",
     "drawn": "each is the learner's or, with even chances, one of the opponents'; one at least is the learner's",
 }
+START = "start"
 _TABLES = 1024  # different ones; further games repeat them
 
 
@@ -32,7 +33,7 @@ class SeatsConfig:
     seats: str = "all"
     """Whose they are: all, one or drawn."""
     opponents: tuple[str, ...] = ()
-    """Agents that do not learn: names, run folders or checkpoint files."""
+    """Agents that do not learn: names, run folders, checkpoint files, or start: the network that the run begins with."""
     temperature: float = 0.5
     """Of opponents that are trained agents."""
 
@@ -47,7 +48,7 @@ class SeatsConfig:
             check(
                 "company.opponents", self.opponents, named, f'at least one name of an agent with seats="{self.seats}"'
             )
-        for name in self.opponents:
+        for name in set(self.opponents) - {START}:
             try:
                 opponent_named(name, self.temperature)
             except ValueError as error:
@@ -63,10 +64,11 @@ def opponent_named(name: str, temperature: float | None) -> Agent:
     return as_agent(name)
 
 
-def company_of(parts: Sequence[SeatsConfig], num_players: int, seed: int) -> Company | None:
+def company_of(parts: Sequence[SeatsConfig], num_players: int, seed: int, start: str = "") -> Company | None:
     """Who sits where, such that any number of games has about these shares; None for no parts: the learner everywhere.
 
-    The learner's seat goes round from game to game of a part, then the opponents take turns.
+    The learner's seat goes round from game to game of a part, then the opponents take turns. start: whose network plays
+    under that name. Raises ValueError where there is none, or it is of another number of players.
     """
     if not parts:
         return None
@@ -88,4 +90,12 @@ def company_of(parts: Sequence[SeatsConfig], num_players: int, seed: int) -> Com
             drawn = rng.choice(opponents, num_players)
             seats[:] = np.where(rng.random(num_players) < 0.5, LEARNER, drawn)
         seats[own] = LEARNER
-    return Company(table, [opponent_named(*who) for who in agents])
+    return Company(table, [_opponent(name, temperature, num_players, start) for name, temperature in agents])
+
+
+def _opponent(name: str, temperature: float, num_players: int, start: str) -> Agent:
+    check("company.opponents", name, name != START or start != "", "another one where start is empty")
+    agent = opponent_named(start if name == START else name, temperature)
+    if isinstance(agent, PolicyAgent) and agent.num_players != num_players:
+        raise ValueError(f"company.opponents: {name!r} is not allowed: it plays with {agent.num_players} players only")
+    return agent

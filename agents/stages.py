@@ -24,6 +24,7 @@ from agents.checkpoint import FILE_NAME
 from agents.config import TrainConfig
 from agents.meter import Meter, new_meter
 from agents.run import CONFIG, EVALUATION, STAGES, Run, check_free
+from agents.seating import START
 from agents.settings import check
 from rs_env.arena import Duel
 from rs_env.files import only_process_in, write_whole
@@ -37,8 +38,9 @@ class StagedRun:
 
     def __init__(self, stages: Sequence[TrainConfig], folder: Path) -> None:
         self.stages, self.folder = tuple(stages), folder
-        for stage in self.stages:
-            stage.make_learner()  # what fails should fail now
+        for number, stage in enumerate(self.stages):
+            if number == 0 or not any(START in part.opponents for part in stage.company):
+                stage.make_learner()  # what fails should fail now
         folder.mkdir(parents=True, exist_ok=True)
         with only_process_in(folder, "training"):
             check_free(folder)

@@ -167,24 +167,21 @@ def test_processes_that_make_lessons_load_no_torch(tmp_path: Path) -> None:
     assert done.stdout.split() == ["False", "True"], done.stderr
 
 
-def test_the_policy_becomes_the_teachers() -> None:
-    """Of fixed lessons: the mean over noisy values of a position decides, not the mean of their softmaxes."""
-    rng = np.random.default_rng(1)
-    learner = CONFIG.make_learner()
+def test_the_policy_becomes_the_teachers_but_sharper() -> None:
+    learner = replace(CONFIG, settings=replace(CONFIG.settings, sharpening=2.0)).make_learner()
     position = TEACHER.piece(0).observation[:1]
     rows = len(learner._values)
     learner._observation[:] = position
     learner._values[:] = np.nan
-    learner._values[:, [1, 2]] = rng.normal([0.5, 0.53], 0.1, (rows, 2))
-    gap = np.diff(learner._values[:, [1, 2]].astype(float).mean(0))[0] / CONFIG.settings.temperature
+    learner._values[:, [1, 2]] = 0.5, 0.53
     learner._pieces = learner.iterations
     for _ in range(150):
         learner._learn(rows)
     mask = torch.zeros(1, 53, dtype=torch.int8)
     mask[0, [1, 2]] = 1
     log_probs, value = learner.network(torch.from_numpy(position), mask)
-    assert (log_probs[0, 2] - log_probs[0, 1]).item() == pytest.approx(gap, abs=0.6)
-    assert value.item() == pytest.approx(learner._values[:, [1, 2]].max(1).mean(), abs=0.05)
+    assert (log_probs[0, 2] - log_probs[0, 1]).item() == pytest.approx(2 * 0.03 / 0.02, abs=0.1)
+    assert value.item() == pytest.approx(0.53, abs=0.02)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -54,7 +55,7 @@ CONFIGS = (
         SHARED,
         total_decisions=4 * 32,
         settings=PPOConfig(num_envs=4, steps=8, minibatch=16, epochs=1),
-        company=(SeatsConfig(), SeatsConfig(seats="one", opponents=("heuristic",))),
+        company=(SeatsConfig(), SeatsConfig(seats="one", opponents=("heuristic", "start"))),
     ),
 )
 NAMES = ("1-distill", "2-ppo")
@@ -120,12 +121,15 @@ def test_a_stage_begins_with_the_network_of_the_one_before(whole: Path, tmp_path
     begun, before = Run(config, tmp_path / "run"), load_checkpoint(whole / NAMES[0]).policy
     for own, there in zip(begun.learner.network.parameters(), before.parameters(), strict=True):
         assert torch.equal(own, there)
-    begun.learner.iterate()
-    begun.save()
-    moved = tmp_path / "moved"
-    (tmp_path / "run").rename(moved)
-    Run(replace(config, start=""), tmp_path / "other")
-    assert Run.resume(moved).config.start == config.start
+    alone = replace(config, start=str(before_moving(whole, tmp_path)), company=())
+    assert Run(alone, tmp_path / "other").learner.iterations == 4
+    (tmp_path / "copy").rename(tmp_path / "gone")
+    assert Run.resume(tmp_path / "other").config == alone  # its network is in its own checkpoint by now
+
+
+def before_moving(whole: Path, folder: Path) -> Path:
+    """A copy of the first stage's run."""
+    return Path(shutil.copytree(whole / NAMES[0], folder / "copy"))
 
 
 def test_what_the_last_stage_has_learnt_is_that_of_the_folder(whole: Path) -> None:
@@ -162,9 +166,11 @@ def test_curves_show_all_stages(whole: Path, tmp_path: Path) -> None:
 def test_a_network_of_another_size_is_no_start(whole: Path, tmp_path: Path) -> None:
     for change in ({"network": NetworkConfig(hidden=8, layers=1)}, {"rules": Rules(num_players=4)}):
         with pytest.raises(ValueError, match=r"start='.*1-distill' is not allowed: it must be a network like"):
-            Run(replace(CONFIGS[1], start=str(whole / NAMES[0]), **change), tmp_path / "run")
+            Run(replace(CONFIGS[1], start=str(whole / NAMES[0]), company=(), **change), tmp_path / "run")
     with pytest.raises(ValueError, match="checkpoint nowhere"):
-        Run(replace(CONFIGS[1], start="nowhere"), tmp_path / "run")
+        Run(replace(CONFIGS[1], start="nowhere", company=()), tmp_path / "run")
+    with pytest.raises(ValueError, match=r"company\.opponents='start' is not allowed: .*one where start is empty"):
+        Run(CONFIGS[1], tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
