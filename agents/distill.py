@@ -6,7 +6,7 @@ piece more and makes gradient steps on all pieces up to then.
 
 The policy learns softmax(values / temperature) by cross-entropy (policy distillation: A. A. Rusu et al. 2015,
 arXiv:1511.06295), the value the best action's value. Values of few worlds are noisy, and the mean of softmaxes of noise
-is too flat to play by. So it is fitted as it plays at a higher temperature, and as learnt is sharper by that factor.
+is flat: the policy plays best at a temperature far below 1. To go on learning from, it is good as it is.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class DistillConfig:
     """Decisions of each."""
     workers: int = 2
     """Processes that make lessons; 0: this one does."""
-    gradient_steps: int = 50
+    gradient_steps: int = 60
     """In one iteration."""
     minibatch: int = 1024
     """Lessons in one gradient step, drawn from all pieces up to then."""
@@ -68,8 +68,6 @@ class DistillConfig:
     """Weight of the value loss."""
     temperature: float = 0.02
     """The teacher draws from softmax(values / temperature)."""
-    sharpening: float = 3.0
-    """At this temperature the policy is to be the teacher's; as learnt it is sharper."""
     worlds: int = 48
     """Sampled by the teacher for each decision."""
     noise: float = 0.02
@@ -85,7 +83,7 @@ class DistillConfig:
         for name in ("games", "steps", "gradient_steps", "minibatch", "worlds", "horizon"):
             check(f"distill.{name}", getattr(self, name), 1 <= getattr(self, name) <= MOST, f"from 1 to {MOST}")
         check("distill.workers", self.workers, 0 <= self.workers <= 256, "from 0 to 256")
-        for name in ("learning_rate", "temperature", "sharpening"):
+        for name in ("learning_rate", "temperature"):
             check(f"distill.{name}", getattr(self, name), 0 < getattr(self, name) < math.inf, "above 0 and finite")
         check("distill.value_weight", self.value_weight, 0 <= self.value_weight < math.inf, "at least 0 and finite")
         for name in ("noise", "spread", "own_noise"):
@@ -212,13 +210,12 @@ class Distill:
         """For some lessons the mean Kullback-Leibler divergence of the policy from the teacher's, and half the mean
         squared error of the value.
         """
-        settings, device = self.settings, self.config.device
+        device = self.config.device
         taught = torch.from_numpy(self._values[rows]).to(device)
         legal = ~taught.isnan()
         log_probs, value = self.network(torch.from_numpy(self._observation[rows]).to(device), legal.to(torch.int8))
-        fitted = (log_probs / settings.sharpening).log_softmax(-1)
-        goal = (taught / settings.temperature).masked_fill(~legal, -torch.inf).log_softmax(-1)
-        cross_entropy = -(goal.exp() * fitted.clamp_min(-1e9)).sum(-1)
+        goal = (taught / self.settings.temperature).masked_fill(~legal, -torch.inf).log_softmax(-1)
+        cross_entropy = -(goal.exp() * log_probs.clamp_min(-1e9)).sum(-1)
         best = taught.masked_fill(~legal, -torch.inf).amax(-1)
         return (cross_entropy - entropy(goal)).mean(), 0.5 * (value - best).square().mean()
 

@@ -167,8 +167,8 @@ def test_processes_that_make_lessons_load_no_torch(tmp_path: Path) -> None:
     assert done.stdout.split() == ["False", "True"], done.stderr
 
 
-def test_the_policy_becomes_the_teachers_but_sharper() -> None:
-    learner = replace(CONFIG, settings=replace(CONFIG.settings, sharpening=2.0)).make_learner()
+def test_the_policy_becomes_the_teachers() -> None:
+    learner = CONFIG.make_learner()
     position = TEACHER.piece(0).observation[:1]
     rows = len(learner._values)
     learner._observation[:] = position
@@ -180,7 +180,7 @@ def test_the_policy_becomes_the_teachers_but_sharper() -> None:
     mask = torch.zeros(1, 53, dtype=torch.int8)
     mask[0, [1, 2]] = 1
     log_probs, value = learner.network(torch.from_numpy(position), mask)
-    assert (log_probs[0, 2] - log_probs[0, 1]).item() == pytest.approx(2 * 0.03 / 0.02, abs=0.1)
+    assert (log_probs[0, 2] - log_probs[0, 1]).item() == pytest.approx(0.03 / 0.02, abs=0.1)
     assert value.item() == pytest.approx(0.53, abs=0.02)
 
 
