@@ -14,7 +14,7 @@ import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Generic
+from typing import TYPE_CHECKING, Annotated, Generic
 
 if __name__ == "__main__":
     # Ctrl-C while libraries are loaded ends the process without a traceback.
@@ -23,9 +23,13 @@ if __name__ == "__main__":
 import tyro
 from rich.console import Console
 
-from agents.config import Settings, TrainConfig, load_config
+from agents.config import Settings, TrainConfig, load_experiment
 from rs_env.command_line import end_with, interrupted_with, status_of
 from rs_env.flags import OptionalFolder, RuleFlags, RuleOptions, parsed
+
+if TYPE_CHECKING:
+    from agents.run import Run
+    from agents.stages import StagedRun
 
 CONFIGS = Path(__file__).parent / "configs"
 
@@ -44,6 +48,8 @@ class Command(Generic[Settings]):
     """Folder of a run to continue; it keeps all its settings, so none can be given."""
     run: OptionalFolder = None
     """Folder to write to; it must not hold a run. Default: runs/<date and time>."""
+    stages: tyro.conf.Suppress[tyro.conf.Fixed[tuple[TrainConfig, ...]]] = ()
+    """Runs in a row, where the config file has some: each takes from `settings` what it has not of its own."""
 
 
 def parse(arguments: list[str]) -> Command:
@@ -59,22 +65,20 @@ def parse(arguments: list[str]) -> Command:
     if known.resume is not None and len([a for a in arguments if a.startswith("-")]) > 1:
         raise ValueError("--resume keeps all settings of its run: nothing else can be given with it")
     path = CONFIGS / "smoke.toml" if known.smoke else known.config or CONFIGS / "default.toml"
-    config = load_config(path, known.learner)
+    experiment = load_experiment(path, known.learner)
+    config = experiment.settings
     table = Annotated[type(config.settings), tyro.conf.arg(name=config.learner)]
     command = parsed(Command[table], "train.py", arguments, default=Command(settings=config, config=path))
     rules = command.rules.chosen(command.settings.rules)
-    return replace(command, settings=replace(command.settings, rules=rules))
+    settings = replace(command.settings, rules=rules)
+    return replace(command, settings=settings, stages=experiment.configs(settings))
 
 
 def train(command: Command) -> None:
     """Train and evaluate, or go on with that."""
-    from agents.run import Run  # TensorBoard is loaded only for a command that is valid
+    from agents.curves import draw_curves
 
-    if command.run == "":
-        raise ValueError("--run '' is not allowed: it must name a folder")
-    console = Console()
-    folder = Path(command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S"))
-    run = Run.resume(Path(command.resume)) if command.resume is not None else Run(command.settings, folder)
+    console, run = Console(), begun(command)
     console.print(f"run folder: {run.folder}", markup=False)
     with interrupted_with(f"go on with: {sys.executable} train.py --resume {run.folder}"):
         if run.complete:
@@ -83,6 +87,21 @@ def train(command: Command) -> None:
             raise KeyboardInterrupt
     with interrupted_with("the trained agent is saved, python -m agents.evaluate measures it"):
         run.evaluate(console)
+        console.print(draw_curves(run.folder), markup=False)
+
+
+def begun(command: Command) -> Run | StagedRun:
+    """The new or continued run of a command."""
+    from agents.run import STAGES, Run  # TensorBoard is loaded only for a command that is valid
+    from agents.stages import StagedRun
+
+    if command.resume is not None:
+        folder = Path(command.resume)
+        return StagedRun.resume(folder) if (folder / STAGES).exists() else Run.resume(folder)
+    if command.run == "":
+        raise ValueError("--run '' is not allowed: it must name a folder")
+    folder = Path(command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S"))
+    return StagedRun(command.stages, folder) if command.stages else Run(command.settings, folder)
 
 
 def main(arguments: list[str]) -> int:

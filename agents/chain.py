@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.collector import Rollout
+from agents.rollout import Rollout
 
 ENDED, UNKNOWN = -1, -2
 
@@ -55,8 +55,8 @@ def advantages_by_seat(
 
     value: float32 (T + 1, B), of each decision and of that which comes next. For a decision with successor ``next``:
     ``delta = gamma * value[next] - value`` and ``advantage = delta + gamma * gae_lambda * advantage[next]``. The last
-    decision of a seat in an episode gets ``advantage = reward - value``. A decision whose successor is not known has
-    nothing to learn from and is not valid.
+    decision of a seat in an episode gets ``advantage = reward - value``. A decision whose successor is not known is not
+    valid: it is still open, and the collector carries it over to the next rollout.
     """
     follows = successors(rollout)
     steps, games = follows.row.shape

@@ -46,6 +46,11 @@ class Checkpoint:
     progress: dict[str, Any]
 
     @property
+    def temperature(self) -> float:
+        """What the network is to play at: as the run has chosen, if it has."""
+        return float(self.progress.get("temperature", 0.5))
+
+    @property
     def policy(self) -> nn.Module:
         """The policy network. Raises ValueError where there is none."""
         if self.network is None:
@@ -77,7 +82,8 @@ def digest_of(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str
     for name in sorted(tensors):
         value = tensors[name].contiguous()
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(value.reshape(-1).view(torch.uint8).numpy().data)
+        if value.numel():  # no bytes have no type either
+            digest.update(value.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -2,103 +2,99 @@
 
 The games of a `SelfPlayVectorEnv` drift apart. Row (t, b) of a rollout is the decision of whoever was to act in game b
 at step t; `agents.chain` finds what the same seat decides next.
+
+A decision is *open* while it is not known what comes of it: its seat has not acted again and the game goes on. Open
+decisions are carried over to the next rollout. To learn only from those that a rollout happens to close would be to
+choose by the outcome: at its end decisions that led to the end of a game are known, and most others are not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from agents.chain import UNKNOWN, successors
 from agents.checkpoint import tensor_like
-from agents.company import LEARNER, Company
+from agents.company import LEARNER, Company, act_frozen
 from agents.learner import LearnerConfig
+from agents.rollout import Rollout
 from rs_env import SelfPlayVectorEnv
-from rs_env.agent import ask, wants_histories
+from rs_env.agent import wants_histories
 from rs_env.cards import NUM_ACTIONS
-from rs_env.engine import entry
 from rs_env.engine.rng import game_key
 from rs_env.engine.state import STATE
-from rs_env.engine.view import empty_views
 from rs_env.history import Histories
 
 Decide = Callable[[int, np.ndarray], np.ndarray]
 """A learner's choice: of a step t and games, int64 (G,), to actions, int64 (G,), for rows (t, games) of the rollout."""
 
 
-@dataclass
-class Rollout:
-    """T steps of B games of n players, as seen by the seats that acted.
-
-    observation int8 (T + 1, B, D), action_mask int8 (T + 1, B, 53), seat int8 (T + 1, B): what the seat to act saw,
-    what was legal for it, and which it was; row T is the decision that comes next. action int64 (T, B). learns bool
-    (T, B): whether the learner chose it. done bool (T, B): the episode ended with this step. reward float32 (T, B, n):
-    of every seat then.
-    """
-
-    observation: np.ndarray
-    action_mask: np.ndarray
-    seat: np.ndarray
-    action: np.ndarray
-    learns: np.ndarray
-    done: np.ndarray
-    reward: np.ndarray
-
-    @classmethod
-    def empty(cls, steps: int, games: int, players: int, observation_size: int, actions: int) -> Rollout:
-        """Buffers for one rollout."""
-        return cls(
-            observation=np.zeros((steps + 1, games, observation_size), np.int8),
-            action_mask=np.zeros((steps + 1, games, actions), np.int8),
-            seat=np.zeros((steps + 1, games), np.int8),
-            action=np.zeros((steps, games), np.int64),
-            learns=np.ones((steps, games), np.bool_),
-            done=np.zeros((steps, games), np.bool_),
-            reward=np.zeros((steps, games, players), np.float32),
-        )
-
-
 class Collector:
     """Plays `games` games side by side, `steps` decisions of each in one rollout, by who sits in them.
 
-    The buffers of `rollout` are written anew by each `collect`. The learner acts for its seats by a function. Frozen
-    agents are asked like any agent. Before each rollout they are reset to a seed of the configuration's seed and the
-    iteration, so that a run that is continued plays the same games.
+    The buffers of `rollout` are written anew by each `collect`: one row for each seat with its open decision, where it
+    has one, then the `steps` new ones. notes: how many numbers the learner notes of each decision.
+
+    The learner acts for its seats by a function. Frozen agents are asked like any agent. Before each rollout they are
+    reset to a seed of the configuration's seed and the iteration, so that a run that is continued plays the same games.
     """
 
-    def __init__(self, config: LearnerConfig, games: int, steps: int, company: Company | None = None) -> None:
+    def __init__(
+        self, config: LearnerConfig, games: int, steps: int, company: Company | None = None, notes: int = 0
+    ) -> None:
         n = config.rules.num_players
         self.seed = config.seed
         self.company = Company.self_play(n) if company is None else company
         self._keeps_events = any(map(wants_histories, self.company.frozen))
         self.env = SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True, keep_events=self._keeps_events)
         self.batch = self.env.reset(config.seed)
-        self.rollout = Rollout.empty(steps, games, n, self.env.layout.size, NUM_ACTIONS)
+        self.rollout = Rollout.empty(n + steps, games, n, self.env.layout.size, NUM_ACTIONS, notes)
         self.player = self.company.seats_of(games, n)  # in each game, on each seat
-        self._views = empty_views(config.rules, games)
+        self.rollout.learns[:] = False
+        self._open = self._open_decisions()
 
     def collect(self, decide: Decide, iteration: int) -> dict[str, float]:
         """Play one rollout and return its metrics. iteration: counts the rollouts of a run."""
         for agent in self.company.frozen:
             agent.reset(int(game_key(np.uint64(self.seed), np.uint64(iteration))))
-        rollout, capped = self.rollout, 0
-        self._note_decision(0)
-        for t in range(len(rollout.action)):
+        rollout, capped, first = self.rollout, 0, self.env.rules.num_players
+        self._carry_over()
+        self._note_decision(first)
+        for t in range(first, len(rollout.action)):
             self._act(t, decide)
             self.batch = self.env.step(rollout.action[t])
             rollout.reward[t] = self.batch.rewards
             rollout.done[t] = self.batch.terminated | self.batch.truncated
             capped += int(self.batch.truncated.sum())
             self._note_decision(t + 1)
+        self._open = self._open_decisions()
         ended = int(rollout.done.sum())
         return {
             "charts/episodes": ended,
-            "charts/decisions_per_episode": rollout.done.size / max(ended, 1),
+            "charts/decisions_per_episode": rollout.done[first:].size / max(ended, 1),
             "charts/capped_share": capped / max(ended, 1),
         }
+
+    def _open_decisions(self) -> dict[str, np.ndarray]:
+        """The learner's decisions of which it is not known what comes of them, M at most one for each seat and game."""
+        rollout = self.rollout
+        t, b = np.nonzero(rollout.learns & (successors(rollout).row == UNKNOWN))
+        columns = {name: getattr(rollout, name)[t, b] for name in ("seat", "observation", "action_mask", "action")}
+        return {"game": b, **columns, "notes": rollout.notes[t, b]}
+
+    def _carry_over(self) -> None:
+        """Write the open decisions to the first rows, that of seat s to row s. Rows without one have its seat all the
+        same; nobody learns from them.
+        """
+        rollout, n = self.rollout, self.env.rules.num_players
+        rollout.seat[:n], rollout.learns[:n] = np.arange(n)[:, None], False
+        at = self._open["seat"], self._open["game"]
+        for name in ("observation", "action_mask", "action", "notes"):
+            getattr(rollout, name)[at] = self._open[name]
+        rollout.learns[at] = True
 
     def _note_decision(self, t: int) -> None:
         rollout, batch = self.rollout, self.batch
@@ -109,19 +105,15 @@ class Collector:
         rollout = self.rollout
         player = self.player[np.arange(len(self.player)), rollout.seat[t]]
         rollout.learns[t] = player == LEARNER
-        for number in np.unique(player):
-            games = np.flatnonzero(player == number)
-            if number == LEARNER:
-                rollout.action[t, games] = decide(t, games)
-            else:
-                agent = self.company.frozen[number - 1]
-                entry.view_turns(self.env.states, games, self._views)
-                histories = self.env.histories[games] if wants_histories(agent) else None
-                rollout.action[t, games] = ask(agent, self._views[: len(games)], histories=histories)
+        games = np.flatnonzero(rollout.learns[t])
+        if len(games):
+            rollout.action[t, games] = decide(t, games)
+        act_frozen(self.company, player, self.env, rollout.action[t])
 
     def tensors(self) -> dict[str, Tensor]:
-        """The games as they are between two rollouts."""
+        """The games as they are between two rollouts, and the open decisions."""
         tensors = {"games": torch.from_numpy(self.env.states.view(np.uint8).reshape(self.env.num_envs, -1).copy())}
+        tensors |= {f"open.{name}": torch.from_numpy(column) for name, column in self._open.items()}
         if self._keeps_events:
             histories = self.env.histories[:]
             tensors |= {"events": torch.from_numpy(histories.events), "lengths": torch.from_numpy(histories.lengths)}
@@ -131,9 +123,21 @@ class Collector:
         """Go on with these games. Raises ValueError for what does not fit."""
         own = self.tensors()
         games = tensor_like("games", tensors, own["games"])
+        opened = {name: self._restored_column(name, tensors) for name in self._open}
         histories = None
         if self._keeps_events:
             longest = tensors["events"].shape[1:] if "events" in tensors else ()
             events = tensor_like("events", tensors, torch.zeros((self.env.num_envs, *longest), dtype=torch.uint8))
             histories = Histories(events.numpy(), tensor_like("lengths", tensors, own["lengths"]).numpy())
         self.batch = self.env.restore(games.numpy().reshape(-1).view(STATE), histories=histories)
+        self._open = opened
+
+    def _restored_column(self, name: str, tensors: Mapping[str, Tensor]) -> np.ndarray:
+        """A column of open decisions. Raises ValueError unless it is there and of their number and kind."""
+        count = tensors["open.game"].shape[:1] if "open.game" in tensors else (0,)
+        own = self._open[name]
+        column = tensor_like(f"open.{name}", tensors, torch.from_numpy(np.zeros((*count, *own.shape[1:]), own.dtype)))
+        most = {"game": self.env.num_envs, "seat": self.env.rules.num_players}.get(name)
+        if most is not None and not ((column >= 0) & (column < most)).all():
+            raise ValueError(f"open.{name}: numbers must be in 0..{most - 1}")
+        return column.numpy()

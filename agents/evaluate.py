@@ -8,7 +8,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 if __name__ == "__main__":
     # Ctrl-C while libraries are loaded ends the process without a traceback.
@@ -19,26 +18,33 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.policy import PolicyAgent
+from agents.seating import opponent_named
 from rs_env.agent import Agent
 from rs_env.arena import Duel, duel
 from rs_env.arena.statistics import few_deals
-from rs_env.baselines import AGENTS, as_agent
+from rs_env.checks import check_whole
 from rs_env.command_line import end_with, status_of, terminal
-from rs_env.flags import AgentNames, Folder, Number, Whole, parsed
+from rs_env.flags import AgentNames, Folder, OptionalNumber, Whole, parsed
 from rs_env.rules import Rules
+
+SEEDS = 1 << 63  # of training, and as many others of evaluation
 
 
 def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals: int, seed: int) -> list[Duel]:
     """One duel against each opponent: the agent on every seat in turn, the opponent on all others, the same deals from
     each.
+
+    seed: 0..2**63-1. The deals are no other seed's of training: those are below 2**63, and this one is put above it.
     """
+    seed = check_whole("seed", seed, 0, SEEDS - 1) + SEEDS
     return [duel(agent, opponent, rules, deals, seed) for opponent in opponents]
 
 
-def table_of(duels: Sequence[Duel]) -> Table:
-    """Duels as a table with win shares, their 95 % intervals and the capped share."""
+def table_of(duels: Sequence[Duel], temperature: float | None = None) -> Table:
+    """Duels as a table with win shares, their 95 % intervals and the capped share. temperature: that was played at."""
     parity = duels[0].parity
     told = f"parity {parity:.1%}{few_deals(duels[0].deals)}"
+    told += "" if temperature is None else f"; temperature {temperature:g}"
     title = f"{duels[0].agent} against {round(1 / parity) - 1} of each opponent ({told})"
     table = Table(title=title)
     for heading in ("opponents", "games", "win share", "95 % interval", "capped", "actions per game"):
@@ -59,10 +65,12 @@ class Command:
     """Who sits on all other seats, one after the other: baselines, run folders or checkpoint files."""
     deals: Whole = 2000
     """Deals, each played from every seat."""
-    seed: Whole = 1_000_000
-    """Of the decks and of all players' draws."""
-    temperature: Number = 0.5
-    """1 samples from the policy as it was learnt, below 1 prefers its likelier actions more."""
+    seed: Whole = 0
+    """Of the decks and of all players' draws; no seed of training deals the same decks."""
+    temperature: OptionalNumber = None
+    """1 samples from the policy as it was learnt, below 1 prefers its likelier actions more; None: as each checkpoint
+    has it.
+    """
 
 
 def main(command: Command) -> None:
@@ -73,20 +81,12 @@ def main(command: Command) -> None:
         raise ValueError("opponents: none are not allowed: there must be at least one, such as random")
     checkpoint = load_checkpoint(command.checkpoint)
     rules = checkpoint.rules
-    agent = PolicyAgent(checkpoint.policy, rules.num_players, command.checkpoint.name, command.temperature)
+    temperature = checkpoint.temperature if command.temperature is None else command.temperature
+    agent = PolicyAgent(checkpoint.policy, rules.num_players, command.checkpoint.name, temperature)
     opponents = [opponent_named(opponent, command.temperature) for opponent in command.opponents]
     duels = evaluate(agent, opponents, rules, command.deals, command.seed)
     with terminal():
-        Console().print(table_of(duels))
-
-
-def opponent_named(name: str, temperature: float) -> Agent:
-    """The baseline of that name, or the trained agent of that run folder or checkpoint. Raises ValueError for anything
-    else.
-    """
-    if name not in AGENTS and Path(name).exists():
-        return PolicyAgent.load(name, temperature)
-    return as_agent(name)
+        Console().print(table_of(duels, temperature))
 
 
 if __name__ == "__main__":

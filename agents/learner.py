@@ -15,6 +15,7 @@ import tyro
 from torch import Tensor, nn
 
 from agents.architectures import NetworkConfig
+from agents.checkpoint import load_checkpoint
 from agents.settings import check, devices
 from rs_env.agent import Agent
 from rs_env.checks import check_whole
@@ -34,6 +35,8 @@ class LearnerConfig:
     device: str = "cpu"
     """Where the network computes, as PyTorch names it: cpu, cuda, cuda:1, mps."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
+    start: str = ""
+    """Run folder or checkpoint file whose network to begin with; empty: new weights from the seed."""
 
     def __post_init__(self) -> None:
         check("total_decisions", self.total_decisions, 1 <= self.total_decisions <= 2**62, "from 1 to 2**62")
@@ -46,10 +49,20 @@ class LearnerConfig:
         return max(1, round(self.total_decisions / decisions))
 
     def new_network(self) -> nn.Module:
-        """The network on its device, with its first weights from the seed."""
+        """The network on its device, with its first weights from the seed, or from `start`."""
+        if self.start:
+            return self._started_network().to(self.device)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             return self.network.make(self.rules.num_players).to(self.device)
+
+    def _started_network(self) -> nn.Module:
+        """The network of `start`. Raises ValueError unless it is of this kind, size and number of players."""
+        found = load_checkpoint(self.start)
+        kind = (NetworkConfig(**found.config["network"]), found.rules.num_players)
+        wanted = (self.network, self.rules.num_players)
+        check("start", self.start, kind == wanted, f"a network like this run's, for {wanted[1]} players: {wanted[0]}")
+        return found.policy
 
 
 class Learner(Protocol):
@@ -57,6 +70,9 @@ class Learner(Protocol):
 
     It is made from a `LearnerConfig`, settings of its own, and an `agents.company.Company`, which says who sits where
     (None: the learner on all seats). The same arguments must give the same iterations.
+
+    A learner that keeps files of its own, or has processes work for it, has a method ``working_in(folder)`` beside:
+    a context within which a run trains, given the run's folder. It must iterate without it, too.
     """
 
     iteration: int

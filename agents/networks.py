@@ -46,22 +46,30 @@ class PolicyValueNet(nn.Module):
 
         observation: int8 (B, D). action_mask: int8 (B, 53) with at least one 1 in each row.
         """
-        features = torch.relu(self.first(self._by_suit(observation.float() / self.scale)))
+        features = torch.relu(_in_two_parts(self.first, *self._by_suit(observation.float() / self.scale)))
         for layer in self.body:
-            summary = features.mean(1, keepdim=True).expand_as(features)
-            features = torch.relu(layer(torch.cat([features, summary], -1)))
+            assert isinstance(layer, nn.Linear)
+            features = torch.relu(_in_two_parts(layer, features, features.mean(1)))
         summary = features.mean(1)
         logits = torch.cat([self.card_head(features).flatten(1), self.pickup_head(summary)], -1)
         return logits.masked_fill(action_mask == 0, -torch.inf).log_softmax(-1), self.value_head(summary).squeeze(-1)
 
-    def _by_suit(self, x: Tensor) -> Tensor:
-        """The entries (B, D) of an observation sorted by suit: (B, 4, F)."""
+    def _by_suit(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The entries (B, D) of an observation: those of each suit (B, 4, F), and those of none (B, G)."""
         batch = len(x)
         cards = torch.cat([x[:, part] for part in self._card_parts], 1).view(batch, -1, NUM_SUITS, NUM_RANKS)
         suits = torch.cat([x[:, part] for part in self._suit_parts], 1).view(batch, -1, NUM_SUITS)
         common = torch.cat([x[:, part] for part in self._other_parts], 1)
-        parts = [cards.transpose(1, 2).flatten(2), suits.transpose(1, 2), common[:, None].expand(-1, NUM_SUITS, -1)]
-        return torch.cat(parts, -1)
+        return torch.cat([cards.transpose(1, 2).flatten(2), suits.transpose(1, 2)], -1), common
+
+
+def _in_two_parts(layer: nn.Linear, by_suit: Tensor, common: Tensor) -> Tensor:
+    """What the layer makes of each suit's entries (B, 4, F) followed by common ones (B, G): the common part, which is
+    the same for all suits, is computed once.
+    """
+    width = by_suit.shape[-1]
+    once = nn.functional.linear(common, layer.weight[:, width:], layer.bias)
+    return nn.functional.linear(by_suit, layer.weight[:, :width]) + once[:, None]
 
 
 def _scale(spec: ObservationSpec) -> Tensor:

@@ -30,15 +30,16 @@ class PolicyAgent:
         self.name = name
         self.network = network
         self.temperature = temperature
-        self._players = num_players
+        self.num_players = num_players
         self.reset(0)
 
     @classmethod
-    def load(cls, path: str | Path, temperature: float = 0.5) -> PolicyAgent:
-        """The agent of a checkpoint file or run folder, whichever learner it is of. Raises ValueError for one that does
-        not fit, or has no policy network.
+    def load(cls, path: str | Path, temperature: float | None = None) -> PolicyAgent:
+        """The agent of a checkpoint file or run folder, whichever learner it is of. temperature: None: as its run has
+        chosen. Raises ValueError for one that does not fit, or has no policy network.
         """
         checkpoint = load_checkpoint(path)
+        temperature = checkpoint.temperature if temperature is None else temperature
         return cls(checkpoint.policy, checkpoint.rules.num_players, Path(path).name, temperature)
 
     def reset(self, seed: int | None) -> None:
@@ -51,8 +52,8 @@ class PolicyAgent:
         Raises ValueError for views of another number of players.
         """
         views = as_views(views)
-        if np.any(views["rules"]["num_players"] != self._players):
-            raise ValueError(f"views: agent {self.name!r} plays with {self._players} players only")
+        if np.any(views["rules"]["num_players"] != self.num_players):
+            raise ValueError(f"views: agent {self.name!r} plays with {self.num_players} players only")
         if not len(views):
             return np.zeros(0, np.int64)
         observation, mask = observations(views)

@@ -91,11 +91,10 @@ class PPO:
         self.generator = torch.Generator().manual_seed(config.seed)
         self.network = config.new_network()
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, eps=1e-5)
-        self.collector = Collector(config, settings.num_envs, settings.steps, company)
+        self.collector = Collector(config, settings.num_envs, settings.steps, company, notes=2)
         self.rollout = self.collector.rollout
         # Of the rollout's decisions: the action's log-probability, and the value, which those that come next have too.
-        self.log_prob = np.zeros((settings.steps, settings.num_envs), np.float32)
-        self.value = np.zeros((settings.steps + 1, settings.num_envs), np.float32)
+        self.log_prob, self.value = self.rollout.notes[:-1, :, 0], self.rollout.notes[:, :, 1]
 
     @property
     def iterations(self) -> int:

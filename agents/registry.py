@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from agents.company import Company
+from agents.distill import Distill, DistillConfig
 from agents.learner import Learner, LearnerConfig
 from agents.ppo import PPO, PPOConfig
 
@@ -19,4 +20,5 @@ class Entry(NamedTuple):
 
 LEARNERS: dict[str, Entry] = {
     "ppo": Entry(PPOConfig, PPO),
+    "distill": Entry(DistillConfig, Distill),
 }

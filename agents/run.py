@@ -8,6 +8,7 @@
 | ``metrics.jsonl`` | one line for each iteration |
 | ``events.out.tfevents.*`` | the same for TensorBoard |
 | ``evaluation.json`` | win shares at the end |
+| ``lessons/`` | what a teacher made, of the learner `distill` |
 | ``.lock`` | held by the process that trains |
 
 A process may end at any moment, also while it writes: every file is whole, and `Run.resume` goes on from the newest
@@ -23,13 +24,12 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
 from agents.checkpoint import FILE_NAME, load_checkpoint, save_checkpoint
@@ -37,14 +37,15 @@ from agents.company import Company
 from agents.config import TrainConfig
 from agents.evaluate import evaluate, table_of
 from agents.learner import Learner
+from agents.meter import Meter, new_meter
 from rs_env.agent import Agent
 from rs_env.arena import Duel
 from rs_env.files import only_process_in, write_whole
 
 CONFIG, METRICS, EVALUATION, BEST = "config.json", "metrics.jsonl", "evaluation.json", "best.safetensors"
-_PARTS = (CONFIG, FILE_NAME, BEST, METRICS, EVALUATION, "events.out.tfevents.*")  # of a run
-_WIN_SHARE = "evaluation/win_share_random"
-EVALUATION_SEED = 1_000_000  # far from the seeds of training, so that no deal was seen before
+STAGES = "stages.json"  # of several runs in a row: see `agents.stages`
+_PARTS = (CONFIG, FILE_NAME, BEST, METRICS, EVALUATION, STAGES, "events.out.tfevents.*")  # of a run
+REPORT, CHOICE = 0, 1  # seeds of evaluation: of what is reported at the end, and of what choices are made by
 
 
 class DivergedError(ValueError):
@@ -59,15 +60,11 @@ class Run:
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
         self.config, self.folder, self.seconds, self._best = config, folder, 0.0, -1.0
-        self.learner: Learner = config.make_learner(self._company())
+        self.temperature = config.evaluation.temperature
+        self.learner: Learner = self._new_learner()
         folder.mkdir(parents=True, exist_ok=True)
         with only_process_in(folder, "training"):
-            found = sorted(path.name for part in _PARTS for path in folder.glob(part))
-            if found:
-                raise ValueError(
-                    f"{folder} holds a run already ({', '.join(found)}):"
-                    f" give another folder, or continue that run with --resume {folder}"
-                )
+            check_free(folder)
             for name, text in {**self._own_files(), CONFIG: json.dumps(config.to_dict(), indent=2) + "\n"}.items():
                 write_whole(folder / name, text)
             self.save()
@@ -83,7 +80,8 @@ class Run:
         run.folder, run.seconds, run._best = folder, 0.0, -1.0
         if not (folder / FILE_NAME).exists() and (folder / CONFIG).exists():  # it was stopped as it began
             run.config = _read_config(folder / CONFIG)
-            run.learner = run.config.make_learner(run._company())
+            run.temperature = run.config.evaluation.temperature
+            run.learner = run._new_learner()
             with only_process_in(folder, "training"):
                 run.save()
             return run
@@ -93,7 +91,8 @@ class Run:
             raise ValueError(f"{folder}: checkpoint and {CONFIG} are not of one run")
         try:
             run.seconds, run._best = float(progress["seconds"]), float(progress["best"])
-            run.learner = run.config.make_learner(run._company())
+            run.temperature = float(progress["temperature"])
+            run.learner = run._new_learner(goes_on=True)
             if run.learner.iterations != progress["iterations"]:
                 raise ValueError(f"it has {progress['iterations']} iterations, not {run.learner.iterations}")
             run.learner.restore(checkpoint.tensors, progress["iteration"])
@@ -102,8 +101,13 @@ class Run:
         run._saved = _stamp(folder / FILE_NAME)
         return run
 
+    def _new_learner(self, goes_on: bool = False) -> Learner:
+        """The learner at its beginning. First weights depend on the number of threads, too."""
+        torch.set_num_threads(self.config.threads)
+        return self.config.make_learner(self._company(), goes_on)
+
     def _company(self) -> Company | None:
-        """Who sits where; None: the learner on all seats."""
+        """Who sits where; None: as the configuration has it."""
         return None
 
     def _own_files(self) -> dict[str, str]:
@@ -149,7 +153,7 @@ class Run:
 
     def agent(self) -> Agent:
         """What has been learnt up to now, as a player."""
-        return self.learner.agent("trained", self.config.evaluation.temperature)
+        return self.learner.agent("trained", self.temperature)
 
     def save(self, name: str = FILE_NAME) -> None:
         """Write the checkpoint."""
@@ -158,13 +162,15 @@ class Run:
             "iterations": self.learner.iterations,
             "seconds": self.seconds,
             "best": self._best,
+            "temperature": self.temperature,
         }
         save_checkpoint(self.folder / name, self.config.to_dict(), self.learner.tensors(), progress)
         if name == FILE_NAME:
             self._saved = _stamp(self.folder / name)
 
-    def train(self, console: Console) -> bool:
-        """Train to the end; False where Ctrl-C stopped it, with all progress saved.
+    def train(self, console: Console, meter: Meter | None = None) -> bool:
+        """Train to the end; False where Ctrl-C stopped it, with all progress saved. meter: shows how far it is; None: a
+        bar of its own.
 
         Raises ValueError where another process trains in the folder or has done so meanwhile, and DivergedError.
         """
@@ -175,30 +181,34 @@ class Run:
             if not self.complete:
                 self._rehearse()
             self._forget_later_metrics()
-            return self._train(console)
+            with nullcontext(meter) if meter else new_meter(console, self.learner.iterations) as shown:
+                return self._train(shown)
 
     def _rehearse(self) -> None:
         """Play what will be played at the end on two deals: what fails should fail now."""
-        evaluate(self.agent(), self.opponents(), self.config.rules, 2, EVALUATION_SEED)
+        evaluate(self.agent(), self.opponents(), self.config.rules, 2, CHOICE)
 
-    def _train(self, console: Console) -> bool:
-        learner, total, win_share = self.learner, self.learner.iterations, None
+    def _train(self, meter: Meter) -> bool:
+        learner, total = self.learner, self.learner.iterations
+        working_in = getattr(learner, "working_in", nullcontext)
         with (
             _interruption() as interrupted,
             # What was written of later steps than the checkpoint's is purged: from the one after it on.
             SummaryWriter(self.folder, purge_step=learner.decisions + 1) as board,
             (self.folder / METRICS).open("a", encoding="utf-8") as metrics_file,
-            _progress_bar(console) as bar,
+            working_in(self.folder),
         ):
-            task = bar.add_task("training", total=total, completed=learner.iteration, speed="", win="")
+            meter.show(learner.iteration, total)
             while learner.iteration < total and not interrupted:
                 begin, before = time.perf_counter(), learner.decisions
                 metrics = learner.iterate()
                 self._check_finite(metrics)
                 speed = (learner.decisions - before) / (time.perf_counter() - begin)
                 metrics["charts/SPS"] = speed
-                metrics |= self._evaluate_on_the_way()
-                win_share = metrics.get(_WIN_SHARE, win_share)
+                duels = self._evaluate_on_the_way()
+                for duel in duels:
+                    metrics[f"evaluation/win_share_{duel.opponent}"] = duel.win_share
+                    metrics[f"evaluation/capped_{duel.opponent}"] = duel.capped
                 self.seconds += time.perf_counter() - begin
                 step = learner.decisions
                 for name, value in metrics.items():
@@ -206,14 +216,14 @@ class Run:
                 line = {"iteration": learner.iteration, "decisions": step, "seconds": round(self.seconds, 3), **metrics}
                 metrics_file.write(json.dumps(line, allow_nan=False) + "\n")
                 metrics_file.flush()
-                if metrics.get(_WIN_SHARE, -1.0) > self._best:
-                    self._best = metrics[_WIN_SHARE]
+                win_share = sum(duel.win_share for duel in duels) / max(len(duels), 1)
+                if duels and win_share > self._best:
+                    self._best = win_share
                     self.save(BEST)
                 if learner.iteration % self.config.checkpoint_every == 0:
                     board.flush()  # before the checkpoint: what is written of earlier steps is not written again
                     self.save()
-                shown = "" if win_share is None else f"{win_share:.0%} v random"
-                bar.update(task, completed=learner.iteration, speed=f"{speed / 1000:.1f}k/s", win=shown)
+                meter.show(learner.iteration, total, speed, duels)
             board.flush()
         self.save()
         return self.complete
@@ -230,24 +240,55 @@ class Run:
                 " Train anew with smaller steps, such as a smaller learning_rate"
             )
 
-    def _evaluate_on_the_way(self) -> dict[str, float]:
+    def _evaluate_on_the_way(self) -> list[Duel]:
         evaluation = self.config.evaluation
         if evaluation.deals_on_the_way == 0 or self.learner.iteration % evaluation.every:
-            return {}
-        (result,) = evaluate(self.agent(), ["random"], self.config.rules, evaluation.deals_on_the_way, EVALUATION_SEED)
-        return {_WIN_SHARE: result.win_share, "evaluation/capped_random": result.capped}
+            return []
+        opponents, rules = evaluation.opponents_on_the_way, self.config.rules
+        return evaluate(self.agent(), opponents, rules, evaluation.deals_on_the_way, CHOICE)
 
     def opponents(self) -> Sequence[str | Agent]:
         """Against whom the run is evaluated at the end."""
         return self.config.evaluation.opponents
 
     def evaluate(self, console: Console) -> list[Duel]:
-        """Play against `opponents`, print the table, write it to ``evaluation.json``, and return it."""
+        """Choose the temperature, play against `opponents`, print the table, write it to ``evaluation.json``, and
+        return it.
+        """
         evaluation = self.config.evaluation
-        duels = evaluate(self.agent(), self.opponents(), self.config.rules, evaluation.deals, EVALUATION_SEED)
-        write_whole(self.folder / EVALUATION, json.dumps([dataclasses.asdict(d) for d in duels], indent=2) + "\n")
-        console.print(table_of(duels))
+        self._choose_temperature()
+        duels = evaluate(self.agent(), self.opponents(), self.config.rules, evaluation.deals, REPORT)
+        told = [{**dataclasses.asdict(duel), "temperature": self.temperature} for duel in duels]
+        write_whole(self.folder / EVALUATION, json.dumps(told, indent=2) + "\n")
+        console.print(table_of(duels, self.temperature))
         return duels
+
+    def _choose_temperature(self) -> None:
+        """Play from now on, also from the checkpoint, at the temperature with the best mean win share on deals that are
+        not reported.
+        """
+        evaluation = self.config.evaluation
+        if not evaluation.temperatures:
+            return
+        shares = []
+        for temperature in evaluation.temperatures:
+            agent = self.learner.agent("trained", temperature)
+            opponents, deals = evaluation.opponents_on_the_way, evaluation.deals_to_choose
+            duels = evaluate(agent, opponents, self.config.rules, deals, CHOICE)
+            shares.append(sum(duel.win_share for duel in duels))
+        self.temperature = evaluation.temperatures[shares.index(max(shares))]
+        with only_process_in(self.folder, "training"):
+            self.save()
+
+
+def check_free(folder: Path) -> None:
+    """Raise ValueError for a folder with anything of a run."""
+    found = sorted(path.name for part in _PARTS for path in folder.glob(part))
+    if found:
+        raise ValueError(
+            f"{folder} holds a run already ({', '.join(found)}):"
+            f" give another folder, or continue that run with --resume {folder}"
+        )
 
 
 def _iteration_of(line: str) -> int | None:
@@ -280,17 +321,6 @@ def _config_of(path: Path, values: Any) -> TrainConfig:
         return TrainConfig.from_dict(values)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _progress_bar(console: Console) -> Progress:
-    texts = [
-        TextColumn("{task.completed}/{task.total}"),
-        TextColumn("{task.fields[speed]}"),
-        TextColumn("{task.fields[win]}"),
-    ]
-    return Progress(
-        BarColumn(20), *texts, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console
-    )
 
 
 @contextmanager

@@ -58,6 +58,8 @@ def _as_typed(name: str, value: Any, default: Any) -> Any:
         return float(value)
     if isinstance(default, tuple) and isinstance(value, list):
         return tuple(value)
+    if isinstance(default, tuple) and isinstance(value, str):
+        return (value,)
     if default is not dataclasses.MISSING and default is not None and type(value) is not type(default):
         raise ValueError(f"{name}={value!r} is not allowed: it must be a {type(default).__name__}")
     return value

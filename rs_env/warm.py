@@ -95,6 +95,7 @@ def _baselines() -> None:
     from rs_env.baselines import AGENTS, guided, make_agent
     from rs_env.baselines.models import OpponentModel
     from rs_env.baselines.rule_based import RuleBasedAgent
+    from rs_env.baselines.searchers import Pimc
     from rs_env.encoding import draws, observations
 
     game = Game("rolling_stone")
@@ -108,6 +109,8 @@ def _baselines() -> None:
             agent.act(views)
         if isinstance(agent, RuleBasedAgent):
             agent.policy(views)
+        if isinstance(agent, Pimc):
+            agent.values(views)
     outs, logits = guided.new_side_by_side(1), np.zeros((1, NUM_ACTIONS), np.float32)
     guided.begin(views, np.zeros(1, np.uint64), np.array(game.legal_actions()[:1]), 1, outs)
     guided.show(outs, 1, 0, 0, observations(views)[0])

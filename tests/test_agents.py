@@ -300,6 +300,8 @@ def test_command_line_interrupted_and_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = (
         "--smoke",
+        "--learner",
+        "ppo",
         "--run",
         folder,
         "--total-decisions",

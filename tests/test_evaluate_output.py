@@ -25,7 +25,9 @@ def _trained(monkeypatch: pytest.MonkeyPatch) -> None:
     """A random player instead of a trained one, under a name that an ASCII terminal cannot show."""
     player = make_agent("random")
     agent = SimpleNamespace(name="réné", reset=player.reset, act=player.act)
-    monkeypatch.setattr(agents.checkpoint, "load_checkpoint", lambda path: SimpleNamespace(rules=SMALL, policy=None))
+    monkeypatch.setattr(
+        agents.checkpoint, "load_checkpoint", lambda path: SimpleNamespace(rules=SMALL, policy=None, temperature=0.5)
+    )
     monkeypatch.setattr(agents.evaluate, "PolicyAgent", lambda *arguments: agent)
 
 

@@ -23,7 +23,17 @@ LEAGUE = [
     "league", "--agents", "random", "heuristic", "--deals", "500", "--seed", "4",
     "--players", "3", "--suits", "3", "--ranks", "4", "--max-actions", "60",
 ]  # fmt: skip
-TRAINING = ["--smoke", "--total-decisions", "6144", "--evaluation.deals", "2", "--evaluation.deals-on-the-way", "2"]
+TRAINING = [
+    "--smoke",
+    "--learner",
+    "ppo",
+    "--total-decisions",
+    "6144",
+    "--evaluation.deals",
+    "2",
+    "--evaluation.deals-on-the-way",
+    "2",
+]
 
 
 def python(*arguments: str, size: int | None = None) -> subprocess.CompletedProcess[str]:

@@ -113,6 +113,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 SMALL = {
     "toy": "toy = {games = 5, steps = 40}",
     "ppo": "ppo = {num_envs = 5, steps = 40, minibatch = 50}",
+    "distill": "distill = {games = 5, steps = 40, workers = 0, gradient_steps = 2, minibatch = 50, worlds = 2}",
 }
 FILE = """
 learner = "{learner}"
@@ -368,11 +369,11 @@ def test_each_seat_of_each_game_is_played_by_whom_the_table_says() -> None:
 
     toy.collector.collect(noting, 0)
     rollout = toy.collector.rollout
-    player = np.array([[table[b % 3][rollout.seat[t, b]] for b in range(7)] for t in range(40)])
-    assert (rollout.learns == (player == 0)).all()
-    assert sorted(asked) == [tuple(at) for at in np.argwhere(player == 0).tolist()]
+    player = np.array([[table[b % 3][rollout.seat[t, b]] for b in range(7)] for t in range(3, 43)])
+    assert (rollout.learns[3:] == (player == 0)).all() and not rollout.learns[:3].any()
+    assert sorted(asked) == [(t + 3, b) for t, b in np.argwhere(player == 0).tolist()]
     for number, agent in ((1, one), (2, two)):
-        assert sorted(agent.seats) == sorted(rollout.seat[:-1][player == number].tolist())
+        assert sorted(agent.seats) == sorted(rollout.seat[3:-1][player == number].tolist())
         assert agent.seats
     toy.collector.collect(noting, 1)
     assert one.seeds == two.seeds and len(set(one.seeds)) == 2

@@ -390,7 +390,7 @@ def test_what_cannot_be_written_to_is_told_in_one_line(tmp_path: Path) -> None:
     assert error_of("--smoke", "--run", tmp_path / "file" / "below").startswith("error: ")
     assert "must name a folder" in error_of("--smoke", "--run", "")
     assert "memory" in error_of(
-        "--smoke", "--run", tmp_path / "large", "--ppo.num-envs", 2**31 - 1, "--ppo.steps", 4096
+        "--smoke", "--learner", "ppo", "--run", tmp_path / "large", "--ppo.num-envs", 2**31 - 1, "--ppo.steps", 4096
     )
     (tmp_path / "config.toml").write_bytes(b"seed = 1\n\xff\xfe")
     assert "config.toml" in error_of("--config", tmp_path / "config.toml")
@@ -402,6 +402,8 @@ def test_ctrl_c_twice_in_a_row_leaves_a_run_that_goes_on(tmp_path: Path) -> None
         sys.executable,
         "train.py",
         "--smoke",
+        "--learner",
+        "ppo",
         "--run",
         str(folder),
         "--total-decisions",

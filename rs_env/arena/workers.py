@@ -96,7 +96,7 @@ class Workplace:
 
     def __enter__(self) -> Workplace:
         try:
-            with _one_thread_in_each():
+            with one_thread_in_each():
                 for _ in range(self._how.processes if self._how.processes > 1 else 0):
                     self._start()
             for connection in self._workers:
@@ -158,7 +158,7 @@ class Workplace:
 
 
 @contextmanager
-def _one_thread_in_each() -> Iterator[None]:
+def one_thread_in_each() -> Iterator[None]:
     """Processes started within compute on one thread each, where the environment does not say otherwise.
 
     As many threads in each as there are cores would wait for one another. Libraries of linear algebra, torch's and

@@ -50,7 +50,6 @@ from rs_env.scorings import Basis
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
 _SURE_LOSS = -1.0  # instead of a total: an action that loses before the seat's next turn in every world
-OTHERS, OWN = 0, 1  # numbers of play-out policies
 IMPOSSIBLE, UNDECIDED = -1, -2  # instead of an action: no deal agrees with the view; a search must choose
 
 
@@ -58,7 +57,10 @@ class PlayOuts(NamedTuple):
     """How a search plays out."""
 
     weights: Array
-    """Float64 (T, TIPS): the play-out policies, rule-based players of `rs_env.baselines.tips` by their weights."""
+    """Float64 (T, TIPS): the play-out policies, rule-based players of `rs_env.baselines.tips` by their weights. In flat
+    Monte Carlo and tree search the last one is the searching seat's, and the worlds take turns at those before it for
+    all others.
+    """
 
     noise: Array
     """Float64 (T,): the probability of a random action of each; from 1 on all are random."""
@@ -261,10 +263,25 @@ def without_search(view: View, memory: Memory) -> Action:
 
 
 @njit
-def assign_policies(memory: Memory, seat: Seat) -> None:
-    """The searching seat plays out by policy `OWN`, all others by `OTHERS`."""
-    memory.policies[:] = OTHERS
-    memory.policies[seat] = OWN
+def assign_policies(how: PlayOuts, memory: Memory, seat: Seat, world: Number) -> None:
+    """The searching seat plays out by the last policy, all others by one of those before it, in turn."""
+    own = how.noise.shape[0] - 1
+    memory.policies[:] = world % own
+    memory.policies[seat] = own
+
+
+@njit
+def _search_worlds(view: View, stream: Stream, worlds: Number, how: PlayOuts, memory: Memory) -> Stream:
+    """Fill ``memory.totals`` from so many worlds, for a view with a choice; returns the stream after it."""
+    seat = np.int64(view.seat)
+    clear_totals(memory)
+    for world in range(worlds):
+        assign_policies(how, memory, seat, world)
+        stream = draw(view, memory.beliefs[0], stream, memory.states[0])
+        try_actions(how, memory, view.legal, seat, mix(stream))
+    if how.noise[0] >= 1.0:
+        put_sure_losses_last(memory, worlds)
+    return stream
 
 
 @njit(cache=True, nogil=True)
@@ -272,18 +289,32 @@ def pimc_all(views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: 
     """Write the action of flat Monte Carlo for each view, from so many worlds."""
     for i in range(views.shape[0]):
         view = views[i]
-        stream = view_key(view, seeds[i])
         actions[i] = without_search(view, memory)
-        if actions[i] != UNDECIDED:
+        if actions[i] == UNDECIDED:
+            stream = _search_worlds(view, view_key(view, seeds[i]), worlds, how, memory)
+            actions[i] = best_action(memory.totals, view.legal, stream)
+
+
+@njit(cache=True, nogil=True)
+def values_all(
+    views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: Memory, values: Array, actions: Array
+) -> None:
+    """Write the mean utility of each legal action of each view to `values`, float64 (B, 53) of NaN.
+
+    actions: IMPOSSIBLE where no deal agrees with the view.
+    """
+    for i in range(views.shape[0]):
+        view = views[i]
+        single_deal(memory.rules_array, view.rules)
+        actions[i] = UNDECIDED if prepare(view, memory.beliefs[0]) > 0.0 else IMPOSSIBLE
+        if actions[i] == IMPOSSIBLE:
             continue
-        clear_totals(memory)
-        assign_policies(memory, np.int64(view.seat))
-        for _ in range(worlds):
-            stream = draw(view, memory.beliefs[0], stream, memory.states[0])
-            try_actions(how, memory, view.legal, np.int64(view.seat), mix(stream))
-        if how.noise[OTHERS] >= 1.0:
-            put_sure_losses_last(memory, worlds)
-        actions[i] = best_action(memory.totals, view.legal, stream)
+        _search_worlds(view, view_key(view, seeds[i]), worlds, how, memory)
+        legal = view.legal
+        while legal != EMPTY:
+            action = lowest(legal)
+            legal = without_lowest(legal)
+            values[i, action] = memory.totals[action] / worlds
 
 
 @njit(cache=True, nogil=True)
@@ -298,8 +329,8 @@ def open_all(
         stream = mix(seed ^ s.hand[0] ^ mix(s.hand[1] + np.uint64(s.actions)))
         legal = play.options(memory.rules_array[0], s)
         clear_totals(memory)
-        assign_policies(memory, np.int64(s.turn))
-        for _ in range(samples):
+        for sample in range(samples):
+            assign_policies(how, memory, np.int64(s.turn), sample)
             stream = advance(stream)
             s.chance = stream  # whether a silent play will be noticed is hidden from everybody
             try_actions(how, memory, legal, np.int64(s.turn), mix(stream))

@@ -9,9 +9,10 @@ import numpy as np
 from rs_env.agent import own, seeds_for
 from rs_env.baselines.adaptive import UNFIT, UNKNOWN, Told, Worlds, adaptive_all, remember_all
 from rs_env.baselines.models import OpponentModel
-from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all
+from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all, values_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, Tree, ismcts_all
+from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed, check_whole
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.view import as_views, as_views_of_any_seat
@@ -54,14 +55,18 @@ class _Searcher:
         self._seed = np.uint64(check_seed(seed))
 
 
-def _two_of(policy: str, noise: float, own_noise: float) -> list[tuple[np.ndarray, float]]:
-    """The play-out policies `OTHERS` and `OWN`, both the player `policy` of `rs_env.baselines.tips.LADDER`.
+def _policies(policy: str, noise: float, own_noise: float, spread: float = 0.0) -> list[tuple[np.ndarray, float]]:
+    """The play-out policies of the others and, the last one, of the searching seat: all the player `policy` of
+    `rs_env.baselines.tips.LADDER`.
 
-    noise, own_noise: shares of random actions of the others and of the searching seat.
+    noise, own_noise: shares of random actions of the others and of the searching seat. spread: added to the others'
+    share in every second world, since nobody knows how careless they are.
     """
     if policy not in LADDER:
         raise ValueError(f"policy={policy!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
-    shares = _share("noise", noise), _share("own_noise", own_noise)
+    shares = [_share("noise", noise), _share("own_noise", own_noise)]
+    if _share("spread", spread) > 0.0:
+        shares.insert(1, _share("noise + spread", noise + spread))
     return [(weights_of(**LADDER[policy]), 1.0 if policy == "random" else share) for share in shares]
 
 
@@ -102,8 +107,9 @@ class Pimc(_Searcher):
         own_noise: float = 0.1,
         horizon: int = 30,
         endgame: int = 12,
+        spread: float = 0.0,
     ) -> None:
-        super().__init__(name, _two_of(policy, noise, own_noise), horizon, endgame)
+        super().__init__(name, _policies(policy, noise, own_noise, spread), horizon, endgame)
         self._worlds = check_whole("worlds", worlds, 1, _MOST)
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
@@ -112,6 +118,18 @@ class Pimc(_Searcher):
         actions = np.empty(len(views), np.int64)
         pimc_all(views, seeds_for(views, self._seed, seeds), self._worlds, self._how, self._memory, actions)
         return _possible(actions)
+
+    def values(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        """The mean utility of each action, float64 (B, 53), 0..1, NaN where it is not legal; `act` takes the highest.
+
+        Where the others play out at random, an action that loses at once in every world has a negative one.
+        """
+        views = as_views(views)
+        values, actions = np.full((len(views), NUM_ACTIONS), np.nan), np.empty(len(views), np.int64)
+        seeds = seeds_for(views, self._seed, seeds)
+        values_all(views, seeds, self._worlds, self._how, self._memory, values, actions)
+        _possible(actions)
+        return values
 
 
 @own
@@ -129,7 +147,7 @@ class Ismcts(_Searcher):
         own_noise: float = 0.5,
         horizon: int = 60,
     ) -> None:
-        super().__init__(name, _two_of(policy, noise, own_noise), horizon, 0)
+        super().__init__(name, _policies(policy, noise, own_noise), horizon, 0)
         self._iterations, self._tree = iterations, _new_tree(iterations, exploration)
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
@@ -160,7 +178,7 @@ class SeesAll(_Searcher):
         horizon: int = 100,
         endgame: int = 12,
     ) -> None:
-        super().__init__(name, _two_of(policy, noise, own_noise), horizon, endgame)
+        super().__init__(name, _policies(policy, noise, own_noise), horizon, endgame)
         self._samples = check_whole("samples", samples, 1, _MOST)
 
     def act_states(self, rules: Rules, states: np.ndarray) -> np.ndarray:

@@ -202,10 +202,10 @@ def ismcts_all(
         actions[i] = without_search(view, memory)
         if actions[i] != UNDECIDED:
             continue
-        assign_policies(memory, np.int64(view.seat))
         clear_tree(tree, memory)
         size = 1
-        for _ in range(iterations):
+        for iteration in range(iterations):
+            assign_policies(how, memory, np.int64(view.seat), iteration)
             stream = draw(view, memory.beliefs[0], stream, memory.states[0])
             size = iterate(how, memory, tree, size, mix(stream))
         actions[i] = most_visited(tree, memory, view.legal, stream)

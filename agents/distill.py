@@ -1,0 +1,279 @@
+"""Distillation: a network learns from the values that a search gives to every legal action.
+
+The teacher's lessons come in pieces (`agents.teacher`), made by other processes while the network is fitted, and
+learnt from in their order: what comes out does not depend on how many processes there are. Each iteration takes one
+piece more and makes gradient steps on all pieces up to then.
+
+The policy learns softmax(values / temperature) by cross-entropy (policy distillation: A. A. Rusu et al. 2015,
+arXiv:1511.06295), the value the best action's value. Values of few worlds are noisy, and the mean of softmaxes of noise
+is flat: the policy plays best at a temperature far below 1. To go on learning from, it is good as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agents.checkpoint import (
+    is_finite,
+    load_network,
+    load_optimizer_tensors,
+    network_tensors,
+    optimizer_tensors,
+    tensor_like,
+)
+from agents.company import Company
+from agents.learner import LearnerConfig
+from agents.networks import entropy
+from agents.policy import PolicyAgent
+from agents.settings import MOST, check
+from agents.teacher import Piece, Teacher, begin_work, make_piece, read_piece, write_piece
+from rs_env import ObservationSpec
+from rs_env.arena.workers import one_thread_in_each
+from rs_env.baselines.searchers import Pimc
+from rs_env.cards import NUM_ACTIONS
+
+LESSONS = "lessons"
+"""Folder of the pieces, in that of the run."""
+
+
+@dataclass(frozen=True)
+class DistillConfig:
+    """Learning from a search."""
+
+    games: int = 32
+    """Games side by side in one piece of lessons."""
+    steps: int = 128
+    """Decisions of each."""
+    workers: int = 2
+    """Processes that make lessons; 0: this one does."""
+    gradient_steps: int = 60
+    """In one iteration."""
+    minibatch: int = 1024
+    """Lessons in one gradient step, drawn from all pieces up to then."""
+    learning_rate: float = 2e-3
+    """Adam's step size at the start; it falls linearly to 0."""
+    value_weight: float = 2.0
+    """Weight of the value loss."""
+    temperature: float = 0.02
+    """The teacher draws from softmax(values / temperature)."""
+    worlds: int = 48
+    """Sampled by the teacher for each decision."""
+    noise: float = 0.02
+    """Share of random actions of the others in the teacher's play-outs..."""
+    spread: float = 0.48
+    """...and what is added to it in every second world."""
+    own_noise: float = 0.5
+    """The same share of the teacher itself."""
+    horizon: int = 100
+    """Most actions of a play-out."""
+
+    def __post_init__(self) -> None:
+        for name in ("games", "steps", "gradient_steps", "minibatch", "worlds", "horizon"):
+            check(f"distill.{name}", getattr(self, name), 1 <= getattr(self, name) <= MOST, f"from 1 to {MOST}")
+        check("distill.workers", self.workers, 0 <= self.workers <= 256, "from 0 to 256")
+        for name in ("learning_rate", "temperature"):
+            check(f"distill.{name}", getattr(self, name), 0 < getattr(self, name) < math.inf, "above 0 and finite")
+        check("distill.value_weight", self.value_weight, 0 <= self.value_weight < math.inf, "at least 0 and finite")
+        for name in ("noise", "spread", "own_noise"):
+            check(f"distill.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        check("distill.spread", self.spread, self.noise + self.spread <= 1, "such that noise + spread is at most 1")
+
+    def search(self) -> Pimc:
+        """The teacher's."""
+        return Pimc(
+            "teacher",
+            worlds=self.worlds,
+            policy="heuristic",
+            noise=self.noise,
+            own_noise=self.own_noise,
+            horizon=self.horizon,
+            spread=self.spread,
+        )
+
+
+class Distill:
+    """A `Learner`: ``iterate()`` takes one piece of lessons and makes gradient steps on all up to then.
+
+    The company's other seats are played by frozen agents; whoever sits there, every decision becomes a lesson.
+    """
+
+    def __init__(self, config: LearnerConfig, settings: DistillConfig, company: Company | None = None) -> None:
+        self.config, self.settings = config, settings
+        self.iteration = 0
+        self.generator = torch.Generator().manual_seed(config.seed)
+        self.network = config.new_network()
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate)
+        self.lessons = Lessons(
+            Teacher(
+                config.rules,
+                config.seed,
+                Company.self_play(config.rules.num_players) if company is None else company,
+                settings.games,
+                settings.steps,
+                settings.temperature,
+                settings.search(),
+            )
+        )
+        rows = self.iterations * settings.games * settings.steps
+        self._observation = np.empty((rows, ObservationSpec(config.rules.num_players).size), np.int8)
+        self._values = np.empty((rows, NUM_ACTIONS), np.float32)
+        self._pieces = 0  # whose lessons stand there
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the whole run."""
+        return self.config.iterations_of(self.settings.games * self.settings.steps)
+
+    @property
+    def decisions(self) -> int:
+        """Decisions of all seats in the pieces of the iterations done."""
+        return self.iteration * self.settings.games * self.settings.steps
+
+    def agent(self, name: str, temperature: float) -> PolicyAgent:
+        """The network as it is now, as a player."""
+        return PolicyAgent(self.network, self.config.rules.num_players, name, temperature)
+
+    def is_finite(self) -> bool:
+        """Whether all weights are finite."""
+        return is_finite(self.network)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Network, optimiser and generator; lessons are in files of their own, or can be made again."""
+        own = network_tensors(self.network) | optimizer_tensors(self.optimizer)
+        return {**own, "generator": self.generator.get_state()}
+
+    def restore(self, tensors: dict[str, Tensor], iteration: int) -> None:
+        """Go on after `iteration` iterations of the run that these were saved from."""
+        self.generator.set_state(tensor_like("generator", tensors, self.generator.get_state()))
+        load_network(self.network, tensors)
+        load_optimizer_tensors(self.optimizer, tensors, stepped=iteration > 0)
+        self.iteration = iteration
+
+    @contextmanager
+    def working_in(self, folder: Path) -> Iterator[None]:
+        """Keep lessons in this folder, and have others make those to come, while within."""
+        with self.lessons.kept_in(folder / LESSONS, range(self.iterations), self.settings.workers):
+            yield
+
+    # One iteration
+
+    def iterate(self) -> dict[str, float]:
+        """Take one piece more, learn from all up to then, and return the metrics."""
+        size = self.settings.games * self.settings.steps
+        while self._pieces <= self.iteration:
+            piece, rows = self.lessons.piece(self._pieces), slice(self._pieces * size, (self._pieces + 1) * size)
+            self._observation[rows], self._values[rows] = piece.observation, piece.values
+            self._pieces += 1
+        with torch.inference_mode():
+            new_policy_loss, _ = self._losses(rows)
+        metrics = {
+            "charts/episodes": piece.episodes,
+            "charts/capped_share": piece.capped / max(piece.episodes, 1),
+            "losses/new_policy_loss": new_policy_loss.item(),  # of lessons that were not learnt from
+            **self._learn(self._pieces * size),
+        }
+        self.iteration += 1
+        return metrics
+
+    def _learn(self, rows: int) -> dict[str, float]:
+        """Gradient steps on so many lessons."""
+        settings = self.settings
+        learning_rate = settings.learning_rate * (1 - self.iteration / self.iterations)
+        self.optimizer.param_groups[0]["lr"] = learning_rate
+        sums = np.zeros(2)
+        for _ in range(settings.gradient_steps):
+            losses = self._losses(torch.randint(rows, (settings.minibatch,), generator=self.generator).numpy())
+            self.optimizer.zero_grad()
+            (losses[0] + settings.value_weight * losses[1]).backward()
+            self.optimizer.step()
+            sums += [loss.item() for loss in losses]
+        policy_loss, value_loss = (sums / settings.gradient_steps).tolist()
+        return {
+            "losses/policy_loss": policy_loss,
+            "losses/value_loss": value_loss,
+            "charts/learning_rate": learning_rate,
+        }
+
+    def _losses(self, rows: np.ndarray | slice) -> tuple[Tensor, Tensor]:
+        """For some lessons the mean Kullback-Leibler divergence of the policy from the teacher's, and half the mean
+        squared error of the value.
+        """
+        device = self.config.device
+        taught = torch.from_numpy(self._values[rows]).to(device)
+        legal = ~taught.isnan()
+        log_probs, value = self.network(torch.from_numpy(self._observation[rows]).to(device), legal.to(torch.int8))
+        goal = (taught / self.settings.temperature).masked_fill(~legal, -torch.inf).log_softmax(-1)
+        cross_entropy = -(goal.exp() * log_probs.clamp_min(-1e9)).sum(-1)
+        best = taught.masked_fill(~legal, -torch.inf).amax(-1)
+        return (cross_entropy - entropy(goal)).mean(), 0.5 * (value - best).square().mean()
+
+
+class Lessons:
+    """Pieces by number: from a file, from another process, or made here and now."""
+
+    def __init__(self, teacher: Teacher) -> None:
+        self.teacher = teacher
+        self._folder: Path | None = None
+        self._made: dict[int, Future[Piece]] = {}
+
+    def piece(self, number: int) -> Piece:
+        """Piece `number`, which is then in a file where there is a folder."""
+        if self._folder is None:
+            return self.teacher.piece(number)
+        path = self._path(number)
+        kept = read_piece(path)
+        if kept is not None:
+            return kept
+        made = self._made.pop(number, None)
+        piece = self.teacher.piece(number) if made is None else made.result()
+        write_piece(path, piece)
+        return piece
+
+    def _path(self, number: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{number:06d}.npz"
+
+    @contextmanager
+    def kept_in(self, folder: Path, numbers: range, workers: int) -> Iterator[None]:
+        """Keep pieces in this folder, and have so many processes make those of these numbers that are not there."""
+        folder.mkdir(exist_ok=True)
+        self._folder = folder
+        missing = [number for number in numbers if not self._path(number).exists()]
+        try:
+            if not (workers and missing):
+                yield
+                return
+            context = multiprocessing.get_context("spawn")  # a fork would copy the locks of torch's threads
+            with ProcessPoolExecutor(workers, context, begin_work, (self.teacher,)) as pool:
+                try:
+                    with _born_bare():
+                        self._made = {number: pool.submit(make_piece, number) for number in missing}
+                    yield
+                finally:
+                    pool.shutdown(wait=False, cancel_futures=True)
+        finally:
+            self._folder, self._made = None, {}
+
+
+@contextmanager
+def _born_bare() -> Iterator[None]:
+    """Processes started within do not load this one's main module, and with it torch, and compute on one thread."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        with one_thread_in_each():
+            yield
+    finally:
+        sys.modules["__main__"] = main

@@ -1,0 +1,135 @@
+"""Lessons for a network: positions and what a search thinks of every legal action in them. Needs no PyTorch.
+
+Lessons come in pieces. Piece k of a seed is the same whoever makes it, in whatever process.
+"""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import signal
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+
+from agents.company import Company, act_frozen
+from rs_env import SelfPlayVectorEnv
+from rs_env.agent import wants_histories
+from rs_env.baselines.searchers import Pimc
+from rs_env.cards import NUM_ACTIONS
+from rs_env.engine import entry
+from rs_env.engine.rng import game_key
+from rs_env.engine.view import empty_views
+from rs_env.files import write_whole
+from rs_env.rules import Rules
+
+_TRAINING = (1 << 63) - 1  # seeds of training are at most this
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lessons: observation int8 (N, D), and values float32 (N, 53), the teacher's of each action, NaN where it is not
+    legal. episodes, capped: how many games ended while they were made, and how many of them at the deal limit.
+    """
+
+    observation: np.ndarray
+    values: np.ndarray
+    episodes: int
+    capped: int
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """How pieces are made. The teacher sits on the learner's seats and draws from softmax(values / temperature); all
+    seats' decisions become lessons.
+
+    games: side by side in a piece, from fresh deals. steps: decisions of each. search: what it
+    thinks with.
+    """
+
+    rules: Rules
+    seed: int
+    company: Company
+    games: int
+    steps: int
+    temperature: float
+    search: Pimc
+
+    def piece(self, number: int) -> Piece:
+        """Piece `number` of this seed."""
+        seed = int(game_key(np.uint64(self.seed), np.uint64(number))) & _TRAINING
+        events = any(map(wants_histories, self.company.frozen))
+        env = SelfPlayVectorEnv(self.games, self.rules, seed, skip_forced=True, keep_events=events)
+        rng = np.random.default_rng([self.seed, number])
+        for agent in (self.search, *self.company.frozen):
+            agent.reset(seed)
+        player = self.company.seats_of(self.games, self.rules.num_players)
+        everyone, views = np.arange(self.games), empty_views(self.rules, self.games)
+        observation = np.empty((self.steps, self.games, env.layout.size), np.int8)
+        values = np.empty((self.steps, self.games, NUM_ACTIONS), np.float32)
+        batch, episodes, capped = env.reset(seed), 0, 0
+        for t in range(self.steps):
+            entry.view_turns(env.states, everyone, views)
+            observation[t], values[t] = batch.observation, self.search.values(views)
+            actions = drawn(values[t], self.temperature, rng)
+            act_frozen(self.company, player[everyone, batch.current_player], env, actions)
+            batch = env.step(actions)
+            capped += int(batch.truncated.sum())
+            episodes += int((batch.terminated | batch.truncated).sum())
+        return Piece(observation.reshape(-1, env.layout.size), values.reshape(-1, NUM_ACTIONS), episodes, capped)
+
+
+def drawn(values: np.ndarray, temperature: float, rng: np.random.Generator) -> np.ndarray:
+    """Actions, int64 (B,), from softmax(values / temperature) over those that are legal."""
+    logits = np.where(np.isnan(values), -np.inf, values.astype(np.float64) / temperature)
+    cumulated = np.exp(logits - logits.max(1, keepdims=True)).cumsum(1)
+    # The first action whose cumulated weight is above the draw: one with a weight.
+    return (cumulated <= rng.random((len(values), 1)) * cumulated[:, -1:]).sum(1)
+
+
+# Files
+
+
+def write_piece(path: Path, piece: Piece) -> None:
+    """Write a piece to a file, whole or not at all."""
+    content = io.BytesIO()
+    np.savez_compressed(content, **asdict(piece))
+    write_whole(path, content.getvalue())
+
+
+def read_piece(path: Path) -> Piece | None:
+    """The piece of a file; None where there is none, or one that is damaged: it can be made again."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
+            return Piece(kept["observation"], kept["values"], int(kept["episodes"]), int(kept["capped"]))
+    except Exception:  # of many kinds, as NumPy and zipfile meet them
+        return None
+
+
+# Processes
+
+
+def begin_work(teacher: Teacher) -> None:
+    """In a process of its own: get ready to make pieces. It ends when the one that started it does."""
+    global _teacher
+    _teacher = teacher
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def make_piece(number: int) -> Piece:
+    """In a process that has begun to work: a piece."""
+    return _teacher.piece(number)
+
+
+_teacher: Teacher
