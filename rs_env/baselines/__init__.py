@@ -8,7 +8,7 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 
 from rs_env.agent import Agent, build, check_is_agent
-from rs_env.baselines.network_players import checkpoint, net, search
+from rs_env.baselines import network_players
 from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.baselines.searchers import Adaptive, Ismcts, Pimc, SeesAll
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
@@ -61,9 +61,9 @@ AGENTS: dict[str, Callable[..., Agent]] = {
 it."""
 
 NETWORK_AGENTS: dict[str, Callable[..., Agent]] = {
-    "checkpoint": checkpoint,
-    "net": net,
-    "search": search,
+    "checkpoint": network_players.checkpoint,
+    "net": network_players.net,
+    "search": network_players.search,
 }
 """What makes the players with trained networks. They need files, and the library safetensors to read them, so they are
 no part of leagues of all baselines."""
