@@ -1,7 +1,8 @@
-"""Train an agent by self-play and say how good it is.
+"""Train an agent and say how good it is.
 
 python train.py                                            # the default experiment, about three minutes on two cores
 python train.py --smoke                                    # a few seconds, to see that everything works
+python train.py --config configs/strong.toml               # the strongest network, about ten minutes
 python train.py --config configs/schweller.toml --seed 7   # another experiment, with a setting changed
 python train.py --resume runs/first                        # go on where a run was interrupted
 """
@@ -36,7 +37,7 @@ CONFIGS = Path(__file__).parent / "configs"
 
 @dataclass(frozen=True)
 class Command(Generic[Settings]):
-    """Train an agent by self-play; settings given here override those of the config file."""
+    """Train an agent; settings given here override those of the config file, but not what a stage has of its own."""
 
     settings: Annotated[TrainConfig[Settings], tyro.conf.arg(name="")]
     rules: RuleOptions = field(default_factory=RuleFlags)

@@ -2,7 +2,8 @@
 
 The teacher's lessons come in pieces (`agents.teacher`), made by other processes while the network is fitted, and
 learnt from in their order: what comes out does not depend on how many processes there are. Each iteration takes one
-piece more and makes gradient steps on all pieces up to then.
+piece more and makes gradient steps on all pieces up to then. Further iterations go over all of them once more: else the
+last ones would hardly be learnt from.
 
 The policy learns softmax(values / temperature) by cross-entropy (policy distillation: A. A. Rusu et al. 2015,
 arXiv:1511.06295), the value the best action's value. Values of few worlds are noisy, and the mean of softmaxes of noise
@@ -58,8 +59,10 @@ class DistillConfig:
     """Decisions of each."""
     workers: int = 2
     """Processes that make lessons; 0: this one does."""
-    gradient_steps: int = 60
+    gradient_steps: int = 40
     """In one iteration."""
+    review: float = 1.0
+    """Iterations after the last piece, as a share of those before."""
     minibatch: int = 1024
     """Lessons in one gradient step, drawn from all pieces up to then."""
     learning_rate: float = 2e-3
@@ -86,6 +89,7 @@ class DistillConfig:
         for name in ("learning_rate", "temperature"):
             check(f"distill.{name}", getattr(self, name), 0 < getattr(self, name) < math.inf, "above 0 and finite")
         check("distill.value_weight", self.value_weight, 0 <= self.value_weight < math.inf, "at least 0 and finite")
+        check("distill.review", self.review, 0 <= self.review <= 1000, "from 0 to 1000")
         for name in ("noise", "spread", "own_noise"):
             check(f"distill.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
         check("distill.spread", self.spread, self.noise + self.spread <= 1, "such that noise + spread is at most 1")
@@ -104,7 +108,8 @@ class DistillConfig:
 
 
 class Distill:
-    """A `Learner`: ``iterate()`` takes one piece of lessons and makes gradient steps on all up to then.
+    """A `Learner`: ``iterate()`` takes one piece of lessons, where one is left, and makes gradient steps on all up to
+    then.
 
     The company's other seats are played by frozen agents; whoever sits there, every decision becomes a lesson.
     """
@@ -126,20 +131,25 @@ class Distill:
                 settings.search(),
             )
         )
-        rows = self.iterations * settings.games * settings.steps
+        rows = self.pieces * settings.games * settings.steps
         self._observation = np.empty((rows, ObservationSpec(config.rules.num_players).size), np.int8)
         self._values = np.empty((rows, NUM_ACTIONS), np.float32)
-        self._pieces = 0  # whose lessons stand there
+        self._there = 0  # pieces whose lessons stand there
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of lessons."""
+        return self.config.iterations_of(self.settings.games * self.settings.steps)
 
     @property
     def iterations(self) -> int:
         """Iterations of the whole run."""
-        return self.config.iterations_of(self.settings.games * self.settings.steps)
+        return self.pieces + round(self.settings.review * self.pieces)
 
     @property
     def decisions(self) -> int:
         """Decisions of all seats in the pieces of the iterations done."""
-        return self.iteration * self.settings.games * self.settings.steps
+        return min(self.iteration, self.pieces) * self.settings.games * self.settings.steps
 
     def agent(self, name: str, temperature: float) -> PolicyAgent:
         """The network as it is now, as a player."""
@@ -164,32 +174,38 @@ class Distill:
     @contextmanager
     def working_in(self, folder: Path) -> Iterator[None]:
         """Keep lessons in this folder, and have others make those to come, while within."""
-        with self.lessons.kept_in(folder / LESSONS, range(self.iterations), self.settings.workers):
+        with self.lessons.kept_in(folder / LESSONS, range(self.pieces), self.settings.workers):
             yield
 
     # One iteration
 
     def iterate(self) -> dict[str, float]:
         """Take one piece more, learn from all up to then, and return the metrics."""
-        size = self.settings.games * self.settings.steps
-        while self._pieces <= self.iteration:
-            piece, rows = self.lessons.piece(self._pieces), slice(self._pieces * size, (self._pieces + 1) * size)
-            self._observation[rows], self._values[rows] = piece.observation, piece.values
-            self._pieces += 1
-        with torch.inference_mode():
-            new_policy_loss, _ = self._losses(rows)
-        metrics = {
-            "charts/episodes": piece.episodes,
-            "charts/capped_share": piece.capped / max(piece.episodes, 1),
-            "losses/new_policy_loss": new_policy_loss.item(),  # of lessons that were not learnt from
-            **self._learn(self._pieces * size),
-        }
+        metrics: dict[str, float] = {}
+        while self._there < min(self.iteration + 1, self.pieces):
+            metrics = self._take(self.lessons.piece(self._there))
+        metrics |= self._learn()
         self.iteration += 1
         return metrics
 
-    def _learn(self, rows: int) -> dict[str, float]:
-        """Gradient steps on so many lessons."""
+    @torch.inference_mode()
+    def _take(self, piece: Piece) -> dict[str, float]:
+        """Add a piece to those to learn from; what there is to say of it."""
+        size = len(piece.values)
+        rows = slice(self._there * size, (self._there + 1) * size)
+        self._observation[rows], self._values[rows] = piece.observation, piece.values
+        self._there += 1
+        policy_loss, _ = self._losses(rows)
+        return {
+            "charts/episodes": piece.episodes,
+            "charts/capped_share": piece.capped / max(piece.episodes, 1),
+            "losses/new_policy_loss": policy_loss.item(),  # of lessons that were not learnt from
+        }
+
+    def _learn(self) -> dict[str, float]:
+        """Gradient steps on all lessons that are there."""
         settings = self.settings
+        rows = self._there * settings.games * settings.steps
         learning_rate = settings.learning_rate * (1 - self.iteration / self.iterations)
         self.optimizer.param_groups[0]["lr"] = learning_rate
         sums = np.zeros(2)

@@ -44,7 +44,7 @@ from rs_env.files import only_process_in, write_whole
 
 CONFIG, METRICS, EVALUATION, BEST = "config.json", "metrics.jsonl", "evaluation.json", "best.safetensors"
 STAGES = "stages.json"  # of several runs in a row: see `agents.stages`
-_PARTS = (CONFIG, FILE_NAME, BEST, METRICS, EVALUATION, STAGES, "events.out.tfevents.*")  # of a run
+_PARTS = (CONFIG, FILE_NAME, BEST, METRICS, EVALUATION, STAGES, "lessons", "events.out.tfevents.*")  # of a run
 REPORT, CHOICE = 0, 1  # seeds of evaluation: of what is reported at the end, and of what choices are made by
 
 

@@ -33,7 +33,7 @@ class SeatsConfig:
     seats: str = "all"
     """Whose they are: all, one or drawn."""
     opponents: tuple[str, ...] = ()
-    """Agents that do not learn: names, run folders, checkpoint files, or start: the network that the run begins with."""
+    """Agents that do not learn: names, run folders, checkpoint files; start is the network that the run begins with."""
     temperature: float = 0.5
     """Of opponents that are trained agents."""
 

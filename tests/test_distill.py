@@ -31,7 +31,7 @@ CONFIG = TrainConfig(
     threads=1,
     learner="distill",
     network=NetworkConfig(hidden=16, layers=1),
-    settings=DistillConfig(games=4, steps=5, workers=0, gradient_steps=3, minibatch=10, worlds=2),
+    settings=DistillConfig(games=4, steps=5, workers=0, gradient_steps=3, minibatch=10, worlds=2, review=0.67),
     company=(SeatsConfig(seats="drawn", opponents=("heuristic", "random")),),
 )
 TEACHER = Teacher(RULES, 7, Company.self_play(3), 4, 6, 0.02, Pimc(worlds=3, policy="heuristic", horizon=20))
@@ -123,7 +123,7 @@ def test_what_is_learnt_does_not_depend_on_who_makes_the_lessons(tmp_path: Path)
         for _ in range(elsewhere.iterations):
             elsewhere.iterate()
     assert weights_of(here) == weights_of(elsewhere)
-    assert len(list((tmp_path / LESSONS).iterdir())) == elsewhere.iterations == 3
+    assert len(list((tmp_path / LESSONS).iterdir())) == elsewhere.pieces == 3 == elsewhere.iterations - 2
 
 
 def test_lessons_that_are_there_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,13 +170,12 @@ def test_processes_that_make_lessons_load_no_torch(tmp_path: Path) -> None:
 def test_the_policy_becomes_the_teachers() -> None:
     learner = CONFIG.make_learner()
     position = TEACHER.piece(0).observation[:1]
-    rows = len(learner._values)
     learner._observation[:] = position
     learner._values[:] = np.nan
     learner._values[:, [1, 2]] = 0.5, 0.53
-    learner._pieces = learner.iterations
+    learner._there = learner.pieces
     for _ in range(150):
-        learner._learn(rows)
+        learner._learn()
     mask = torch.zeros(1, 53, dtype=torch.int8)
     mask[0, [1, 2]] = 1
     log_probs, value = learner.network(torch.from_numpy(position), mask)
@@ -190,6 +189,7 @@ def test_the_policy_becomes_the_teachers() -> None:
         ({"worlds": 0}, r"distill\.worlds=0 is not allowed: it must be from 1"),
         ({"temperature": 0.0}, r"distill\.temperature=0\.0 is not allowed: it must be above 0"),
         ({"noise": 0.8}, r"distill\.spread=0\.48 is not allowed: it must be such that noise \+ spread is at most 1"),
+        ({"review": -0.5}, r"distill\.review=-0\.5 is not allowed: it must be from 0 to 1000"),
         ({"workers": -1}, r"distill\.workers=-1"),
         ({"value_weight": float("inf")}, r"distill\.value_weight=inf"),
     ],

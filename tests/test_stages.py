@@ -49,7 +49,7 @@ CONFIGS = (
         SHARED,
         total_decisions=4 * 20,
         learner="distill",
-        settings=DistillConfig(games=4, steps=5, workers=0, gradient_steps=3, minibatch=10, worlds=2),
+        settings=DistillConfig(games=4, steps=5, workers=0, gradient_steps=3, minibatch=10, worlds=2, review=0.5),
     ),
     replace(
         SHARED,
@@ -152,7 +152,7 @@ def test_a_stage_that_is_done_is_not_done_again(tmp_path: Path, monkeypatch: pyt
 
 def test_curves_show_all_stages(whole: Path, tmp_path: Path) -> None:
     lines, ends = lines_of(whole)
-    assert ends == [80, 208] and [line["decisions"] for line in lines] == [20, 40, 60, 80, 112, 144, 176, 208]
+    assert ends == [80, 208] and [line["decisions"] for line in lines] == [20, 40, 60, 80, 80, 80, 112, 144, 176, 208]
     assert lines_of(whole / NAMES[0])[1] == [80]
     told = draw_curves(whole)
     try:
@@ -272,7 +272,7 @@ def test_the_temperature_is_chosen_on_other_deals_than_those_reported(
 
     monkeypatch.setattr("agents.run.evaluate", noting)
     evaluation = replace(SHARED.evaluation, temperatures=(0.3, 0.7, 1.0))
-    run = Run(replace(CONFIGS[1], evaluation=evaluation), tmp_path)
+    run = Run(replace(CONFIGS[1], evaluation=evaluation, company=()), tmp_path)
     run.evaluate(quiet())
     assert asked == [(0.3, CHOICE), (0.7, CHOICE), (1.0, CHOICE), (0.7, REPORT)]
     assert PolicyAgent.load(tmp_path).temperature == 0.7
