@@ -296,7 +296,7 @@ def test_a_learner_that_is_resumed_hands_over_the_same_histories() -> None:
     tensors = whole.tensors()
     resumed.restore(tensors)
     assert collect(whole, 1) == collect(resumed, 1)
-    assert set(tensors) == {"games", "events", "lengths"}
+    assert {"games", "events", "lengths"} <= set(tensors)
     for name in ("events", "lengths"):
         with pytest.raises(ValueError, match=f"{name}: missing"):
             resumed.restore({key: value for key, value in tensors.items() if key != name})
