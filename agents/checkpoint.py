@@ -6,7 +6,6 @@ where a bit of it is not as it was written. Its configuration names the learner 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,12 +19,11 @@ from torch import Tensor, nn
 
 from agents.architectures import NetworkConfig
 from agents.settings import from_table
+from rs_env.baselines.checkpoints import FILE_NAME, FORMAT, check_version, digest_of_bytes
 from rs_env.engine.observation import OBSERVATION_VERSION
 from rs_env.files import write_whole
 from rs_env.rules import Rules, as_rules
 
-FORMAT = "rs_env.checkpoint/3"
-FILE_NAME = "checkpoint.safetensors"
 POLICY = "network"
 """Name of the network that an agent plays by."""
 
@@ -78,13 +76,15 @@ def save_checkpoint(
 
 def digest_of(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
     """SHA-256 of everything in a checkpoint but this digest."""
-    digest = hashlib.sha256(json.dumps({key: metadata[key] for key in sorted(metadata) if key != "digest"}).encode())
-    for name in sorted(tensors):
-        value = tensors[name].contiguous()
-        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-        if value.numel():  # no bytes have no type either
-            digest.update(value.reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    return digest_of_bytes(metadata, {name: _told(value) for name, value in tensors.items()})
+
+
+def _told(tensor: Tensor) -> tuple[str, tuple[int, ...], memoryview]:
+    """A tensor as `rs_env.baselines.checkpoints.digest_of_bytes` takes it."""
+    flat = tensor.contiguous().reshape(-1)
+    # No bytes have no type either.
+    data = flat.view(torch.uint8).numpy().data if flat.numel() else memoryview(b"")
+    return str(tensor.dtype), tuple(tensor.shape), data
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
@@ -97,7 +97,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
-            _check_version(metadata)
+            check_version(metadata)
             # Copies, for what safetensors gives is the file itself, mapped to memory, which Windows then lets nobody
             # replace.
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118  not a dict
@@ -124,12 +124,6 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     ) as error:
         raise ValueError(f"checkpoint {path}: {error}") from None
     return Checkpoint(config, rules, network, tensors, progress)
-
-
-def _check_version(metadata: dict[str, str]) -> None:
-    for key, expected in (("format", FORMAT), ("observation_version", str(OBSERVATION_VERSION))):
-        if metadata.get(key) != expected:
-            raise ValueError(f"{key} is {metadata.get(key)!r}, this version reads {expected!r}")
 
 
 # Parts of a learner as tensors

@@ -26,6 +26,7 @@ from rs_env.agent import wants_histories
 from rs_env.cards import NUM_ACTIONS
 from rs_env.engine.rng import game_key
 from rs_env.engine.state import STATE
+from rs_env.engine.view import empty_views
 from rs_env.history import Histories
 
 Decide = Callable[[int, np.ndarray], np.ndarray]
@@ -54,6 +55,7 @@ class Collector:
         self.rollout = Rollout.empty(n + steps, games, n, self.env.layout.size, NUM_ACTIONS, notes)
         self.player = self.company.seats_of(games, n)  # in each game, on each seat
         self.rollout.learns[:] = False
+        self._views = empty_views(config.rules, games)
         self._open = self._open_decisions()
 
     def collect(self, decide: Decide, iteration: int) -> dict[str, float]:
@@ -108,7 +110,7 @@ class Collector:
         games = np.flatnonzero(rollout.learns[t])
         if len(games):
             rollout.action[t, games] = decide(t, games)
-        act_frozen(self.company, player, self.env, rollout.action[t])
+        act_frozen(self.company, player, self.env, self._views, rollout.action[t])
 
     def tensors(self) -> dict[str, Tensor]:
         """The games as they are between two rollouts, and the open decisions."""

@@ -10,7 +10,6 @@ import numpy as np
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import Agent, ask, check_is_agent, wants_histories
 from rs_env.engine import entry
-from rs_env.engine.view import empty_views
 
 LEARNER = 0  # the learner's number in a table of seats
 
@@ -52,16 +51,19 @@ class Company:
         return table
 
 
-def act_frozen(company: Company, player: np.ndarray, env: SelfPlayVectorEnv, actions: np.ndarray) -> None:
+def act_frozen(
+    company: Company, player: np.ndarray, env: SelfPlayVectorEnv, views: np.ndarray, actions: np.ndarray
+) -> None:
     """Write the frozen agents' actions. player: int64 (B,), who is to act in each game of `env`; actions: int64 (B,).
 
-    Agents that want histories get them: `env` must keep them.
+    views: memory for views of all games, see `rs_env.engine.view.empty_views`. Agents that want histories get them:
+    `env` must keep them.
     """
     for number in np.unique(player[player != LEARNER]):
         games, agent = np.flatnonzero(player == number), company.frozen[number - 1]
-        views = empty_views(env.rules, len(games))
         entry.view_turns(env.states, games, views)
-        actions[games] = ask(agent, views, histories=env.histories[games] if wants_histories(agent) else None)
+        histories = env.histories[games] if wants_histories(agent) else None
+        actions[games] = ask(agent, views[: len(games)], histories=histories)
 
 
 def _checked(table: Any, agents: int) -> np.ndarray:

@@ -16,8 +16,9 @@ from agents.company import Company
 from agents.learner import Learner, LearnerConfig
 from agents.registry import LEARNERS
 from agents.seating import SeatsConfig, company_of
-from agents.settings import MOST, TEMPERATURES, check, check_names, from_table, is_temperature
+from agents.settings import ALLOWED_TEMPERATURES, MOST, check, check_names, from_table
 from rs_env.baselines import make_agent
+from rs_env.baselines.networks import is_temperature
 from rs_env.rules import as_rules
 
 _SETTINGS = "settings"  # the field of `TrainConfig` that stands in a table with the learner's name
@@ -53,14 +54,14 @@ class EvaluationConfig:
             self.deals_on_the_way == 0 or 2 <= self.deals_on_the_way <= MOST,
             f"0, or from 2 to {MOST}",
         )
-        check("evaluation.temperature", self.temperature, is_temperature(self.temperature), TEMPERATURES)
+        check("evaluation.temperature", self.temperature, is_temperature(self.temperature), ALLOWED_TEMPERATURES)
         for name in ("opponents", "opponents_on_the_way"):
             named: tuple[str, ...] = getattr(self, name)
             check(f"evaluation.{name}", named, len(named) > 0, "a list of at least one agent's name")
             for opponent in named:
                 make_agent(opponent)  # refuses what it does not know, before anything is trained
         numbers = all(isinstance(value, int | float) and is_temperature(value) for value in self.temperatures)
-        check("evaluation.temperatures", self.temperatures, numbers, f"a list of numbers, each {TEMPERATURES}")
+        check("evaluation.temperatures", self.temperatures, numbers, f"a list of numbers, each {ALLOWED_TEMPERATURES}")
         deals = self.deals_to_choose
         check("evaluation.deals_to_choose", deals, 2 <= deals <= MOST, f"from 2 to {MOST}")
         check("evaluation.every", self.every, 1 <= self.every <= MOST, f"from 1 to {MOST}")

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from agents.policy import PolicyAgent
 from agents.seating import opponent_named
+from agents.seeds import TRAINING_SEEDS
 from rs_env.agent import Agent
 from rs_env.arena import Duel, duel
 from rs_env.arena.statistics import few_deals
@@ -27,8 +28,6 @@ from rs_env.command_line import end_with, status_of, terminal
 from rs_env.flags import AgentNames, Folder, OptionalNumber, Whole, parsed
 from rs_env.rules import Rules
 
-SEEDS = 1 << 63  # of training, and as many others of evaluation
-
 
 def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals: int, seed: int) -> list[Duel]:
     """One duel against each opponent: the agent on every seat in turn, the opponent on all others, the same deals from
@@ -36,7 +35,7 @@ def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals
 
     seed: 0..2**63-1. The deals are no other seed's of training: those are below 2**63, and this one is put above it.
     """
-    seed = check_whole("seed", seed, 0, SEEDS - 1) + SEEDS
+    seed = check_whole("seed", seed, 0, TRAINING_SEEDS - 1) + TRAINING_SEEDS
     return [duel(agent, opponent, rules, deals, seed) for opponent in opponents]
 
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from agents.architectures import NetworkConfig
 from agents.checkpoint import load_checkpoint
+from agents.seeds import TRAINING_SEEDS
 from agents.settings import check, devices
 from rs_env.agent import Agent
 from rs_env.checks import check_whole
@@ -40,7 +41,8 @@ class LearnerConfig:
 
     def __post_init__(self) -> None:
         check("total_decisions", self.total_decisions, 1 <= self.total_decisions <= 2**62, "from 1 to 2**62")
-        object.__setattr__(self, "seed", check_whole("seed", self.seed, 0, 2**63 - 1))  # a plain int, as JSON needs it
+        seed = check_whole("seed", self.seed, 0, TRAINING_SEEDS - 1)
+        object.__setattr__(self, "seed", seed)  # a plain int, as JSON needs it
         there = devices()
         check("device", self.device, self.device in there, f"one that PyTorch has here: {', '.join(there)}")
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from rs_env.baselines.networks import USUAL_HAND_SIZE
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
 from rs_env.engine.layout import Kind
 from rs_env.engine.observation import ObservationSpec, observation_spec
-
-USUAL_HAND_SIZE = 8.0
 
 
 class PolicyValueNet(nn.Module):

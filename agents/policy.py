@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from agents.checkpoint import load_checkpoint
-from agents.settings import TEMPERATURES, is_temperature
 from rs_env.agent import seeds_for
+from rs_env.baselines.networks import check_temperature
 from rs_env.checks import check_seed
-from rs_env.encoding import draws, observations
+from rs_env.encoding import draws, observations, pick
 from rs_env.engine.view import as_views
 
 
@@ -25,11 +25,9 @@ class PolicyAgent:
     """
 
     def __init__(self, network: nn.Module, num_players: int, name: str = "policy", temperature: float = 0.5) -> None:
-        if not is_temperature(temperature):
-            raise ValueError(f"temperature={temperature!r} is not allowed: it must be {TEMPERATURES}")
         self.name = name
         self.network = network
-        self.temperature = temperature
+        self.temperature = check_temperature(temperature)
         self.num_players = num_players
         self.reset(0)
 
@@ -64,7 +62,4 @@ class PolicyAgent:
             if self.temperature == 0:
                 return log_probs.argmax(-1).numpy()
             cumulated = (log_probs / self.temperature).softmax(-1).double().cumsum(-1)
-        drawn = draws(views, seeds_for(views, self._seed, seeds))[:, None]
-        # The first action whose cumulated probability is above the draw: one that is possible, for the sum rises only
-        # there.
-        return (cumulated.numpy() <= drawn * cumulated[:, -1:].numpy()).sum(-1)
+        return pick(cumulated.numpy(), draws(views, seeds_for(views, self._seed, seeds)))

@@ -32,7 +32,7 @@ import torch
 from rich.console import Console
 from torch.utils.tensorboard import SummaryWriter
 
-from agents.checkpoint import FILE_NAME, load_checkpoint, save_checkpoint
+from agents.checkpoint import load_checkpoint, save_checkpoint
 from agents.company import Company
 from agents.config import TrainConfig
 from agents.evaluate import evaluate, table_of
@@ -40,6 +40,7 @@ from agents.learner import Learner
 from agents.meter import Meter, new_meter
 from rs_env.agent import Agent
 from rs_env.arena import Duel
+from rs_env.baselines.checkpoints import FILE_NAME
 from rs_env.files import only_process_in, write_whole
 
 CONFIG, METRICS, EVALUATION, BEST = "config.json", "metrics.jsonl", "evaluation.json", "best.safetensors"

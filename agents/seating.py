@@ -11,9 +11,10 @@ import numpy as np
 
 from agents.company import LEARNER, Company
 from agents.policy import PolicyAgent
-from agents.settings import TEMPERATURES, check, is_temperature
+from agents.settings import ALLOWED_TEMPERATURES, check
 from rs_env.agent import Agent
 from rs_env.baselines import AGENTS, as_agent
+from rs_env.baselines.networks import is_temperature
 
 SEATS = {
     "all": "the learner's",
@@ -40,7 +41,7 @@ class SeatsConfig:
     def __post_init__(self) -> None:
         check("company.share", self.share, 0 < self.share < math.inf, "above 0 and finite")
         check("company.seats", self.seats, self.seats in SEATS, f"one of {', '.join(map(repr, SEATS))}")
-        check("company.temperature", self.temperature, is_temperature(self.temperature), TEMPERATURES)
+        check("company.temperature", self.temperature, is_temperature(self.temperature), ALLOWED_TEMPERATURES)
         if self.seats == "all":
             check("company.opponents", self.opponents, not self.opponents, 'empty with seats="all"')
         else:

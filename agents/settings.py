@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 
+from rs_env.baselines.networks import TEMPERATURES
+
 MOST = 2**31 - 1
 """The largest whole number that counts of games, steps and deals may be."""
-TEMPERATURES = "0, or finite and at least 0.001"
+ALLOWED_TEMPERATURES = f"0, or {TEMPERATURES}"
 
 
 def check(name: str, value: object, accepted: bool, allowed: str) -> None:
     """Raise ValueError, naming the setting, unless its value was accepted."""
     if not accepted:
         raise ValueError(f"{name}={value!r} is not allowed: it must be {allowed}")
-
-
-def is_temperature(value: float) -> bool:
-    """Whether logits can be divided by this (0 stands for the likeliest action): by less, differences of float32
-    overflow.
-    """
-    return value == 0 or 0.001 <= value < math.inf
 
 
 def devices() -> list[str]:

@@ -20,13 +20,13 @@ from typing import Self
 
 from rich.console import Console
 
-from agents.checkpoint import FILE_NAME
 from agents.config import TrainConfig
 from agents.meter import Meter, new_meter
 from agents.run import CONFIG, EVALUATION, STAGES, Run, check_free
 from agents.seating import START
 from agents.settings import check
 from rs_env.arena import Duel
+from rs_env.baselines.checkpoints import FILE_NAME
 from rs_env.files import only_process_in, write_whole
 
 

@@ -16,17 +16,17 @@ from threading import Thread
 import numpy as np
 
 from agents.company import Company, act_frozen
+from agents.seeds import TRAINING_SEEDS
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
 from rs_env.baselines.searchers import Pimc
 from rs_env.cards import NUM_ACTIONS
+from rs_env.encoding import pick
 from rs_env.engine import entry
 from rs_env.engine.rng import game_key
 from rs_env.engine.view import empty_views
 from rs_env.files import write_whole
 from rs_env.rules import Rules
-
-_TRAINING = (1 << 63) - 1  # seeds of training are at most this
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Teacher:
 
     def piece(self, number: int) -> Piece:
         """Piece `number` of this seed."""
-        seed = int(game_key(np.uint64(self.seed), np.uint64(number))) & _TRAINING
+        seed = int(game_key(np.uint64(self.seed), np.uint64(number))) & (TRAINING_SEEDS - 1)
         events = any(map(wants_histories, self.company.frozen))
         env = SelfPlayVectorEnv(self.games, self.rules, seed, skip_forced=True, keep_events=events)
         rng = np.random.default_rng([self.seed, number])
@@ -75,7 +75,7 @@ class Teacher:
             entry.view_turns(env.states, everyone, views)
             observation[t], values[t] = batch.observation, self.search.values(views)
             actions = drawn(values[t], self.temperature, rng)
-            act_frozen(self.company, player[everyone, batch.current_player], env, actions)
+            act_frozen(self.company, player[everyone, batch.current_player], env, views, actions)
             batch = env.step(actions)
             capped += int(batch.truncated.sum())
             episodes += int((batch.terminated | batch.truncated).sum())
@@ -86,8 +86,7 @@ def drawn(values: np.ndarray, temperature: float, rng: np.random.Generator) -> n
     """Actions, int64 (B,), from softmax(values / temperature) over those that are legal."""
     logits = np.where(np.isnan(values), -np.inf, values.astype(np.float64) / temperature)
     cumulated = np.exp(logits - logits.max(1, keepdims=True)).cumsum(1)
-    # The first action whose cumulated weight is above the draw: one with a weight.
-    return (cumulated <= rng.random((len(values), 1)) * cumulated[:, -1:]).sum(1)
+    return pick(cumulated, rng.random(len(values)))
 
 
 # Files

@@ -26,6 +26,13 @@ def check_whole(name: str, value: Any, low: int, high: int) -> int:
     return int(value)
 
 
+def check_within(name: str, value: float, most: float) -> float:
+    """The value. Raises ValueError, naming it, unless it is a number in 0 .. `most`."""
+    if not 0.0 <= value <= most:
+        raise ValueError(f"{name}={value!r} is not allowed: it must be a number in 0..{most:g}")
+    return value
+
+
 def check_buffer(name: str, buffer: Any, size: int) -> None:
     """Raise ValueError unless compiled code, which checks nothing, can write `size` entries of int8 to it."""
     if isinstance(buffer, np.ndarray) and buffer.dtype == np.int8 and buffer.shape == (size,) and buffer.flags.carray:

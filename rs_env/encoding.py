@@ -55,3 +55,13 @@ def _encode(views, observation, mask):
 def _draw(views, seeds, numbers):
     for i in range(views.shape[0]):
         numbers[i] = unit(view_key(views[i], seeds[i]))
+
+
+def pick(cumulated: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """The action, int64 (B,), on which each mark in [0, 1) falls, float64 (B,).
+
+    cumulated: float64 (B, A), sums of the weights of the actions up to each, which need not add up to one. It is the
+    first action whose sum is above the mark: one with a weight, for the sum rises only there.
+    """
+    chosen: np.ndarray = (cumulated <= marks[:, None] * cumulated[:, -1:]).sum(-1)
+    return chosen

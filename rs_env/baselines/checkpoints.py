@@ -51,7 +51,7 @@ def _read(path: Path, version: tuple[int, ...]) -> Network:
     try:
         with safe_open(path, "np") as file:
             metadata = file.metadata() or {}
-            _check_version(metadata)
+            check_version(metadata)
             tensors = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118  not a dict
         if metadata.get("digest") != digest_of(metadata, tensors):
             raise ValueError("it is not as it was written: its digest does not fit")
@@ -60,20 +60,31 @@ def _read(path: Path, version: tuple[int, ...]) -> Network:
         raise ValueError(f"checkpoint {path}: {error}") from None
 
 
-def _check_version(metadata: Mapping[str, str]) -> None:
+def check_version(metadata: Mapping[str, str]) -> None:
+    """Raise ValueError unless this version reads a file with such a header."""
     for key, expected in (("format", FORMAT), ("observation_version", str(OBSERVATION_VERSION))):
         if metadata.get(key) != expected:
             raise ValueError(f"{key} is {metadata.get(key)!r}, this version reads {expected!r}")
 
 
-def digest_of(metadata: Mapping[str, str], tensors: Mapping[str, np.ndarray]) -> str:
+def digest_of(metadata: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> str:
     """SHA-256 of everything in a checkpoint but this digest; types have the names that PyTorch gives them."""
+    return digest_of_bytes(metadata, {name: _told(value) for name, value in arrays.items()})
+
+
+def digest_of_bytes(metadata: Mapping[str, str], tensors: Mapping[str, tuple[str, tuple[int, ...], memoryview]]) -> str:
+    """That of `digest_of`, from the type, as PyTorch names it, the shape and the bytes of each array."""
     digest = hashlib.sha256(json.dumps({key: metadata[key] for key in sorted(metadata) if key != "digest"}).encode())
     for name in sorted(tensors):
-        value = tensors[name]
-        digest.update(f"{name} torch.{value.dtype} {value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+        dtype, shape, data = tensors[name]
+        digest.update(f"{name} {dtype} {shape}".encode())
+        digest.update(data)
     return digest.hexdigest()
+
+
+def _told(array: np.ndarray) -> tuple[str, tuple[int, ...], memoryview]:
+    """An array as `digest_of_bytes` takes it."""
+    return f"torch.{array.dtype}", array.shape, np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def _network_of(config: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Network:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Protocol
 
@@ -13,9 +12,9 @@ import numpy as np
 from rs_env.agent import Agent, own, seeds_for
 from rs_env.baselines.checkpoints import read_network
 from rs_env.baselines.guided import begin, go_on, new_side_by_side, show
-from rs_env.baselines.networks import Network, probabilities
-from rs_env.checks import check_seed, check_whole
-from rs_env.encoding import draws, observations
+from rs_env.baselines.networks import Network, check_temperature, probabilities
+from rs_env.checks import check_seed, check_whole, check_within
+from rs_env.encoding import draws, observations, pick
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.state import RULES, compile_rules
 from rs_env.engine.view import VIEW, as_views
@@ -93,14 +92,6 @@ def rules_of(name: str) -> Rules:
     return as_rules(preset, num_players=int(players))
 
 
-def _checked_temperature(value: float, with_zero: bool) -> float:
-    """The temperature. Raises ValueError for one by which logits cannot be divided, unless it is an allowed 0."""
-    if not 0.001 <= value < math.inf and not (with_zero and value == 0):
-        allowed = f"{'0, or ' if with_zero else ''}finite and at least 0.001"
-        raise ValueError(f"temperature={value!r} is not allowed: it must be {allowed}")
-    return value
-
-
 @own
 class NetworkAgent:
     """Plays by the policy of networks.
@@ -112,7 +103,7 @@ class NetworkAgent:
     def __init__(self, name: str, networks: Networks, temperature: float) -> None:
         self.name = name
         self._networks = networks
-        self._temperature = _checked_temperature(temperature, with_zero=True)
+        self._temperature = check_temperature(temperature)
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
@@ -130,9 +121,7 @@ class NetworkAgent:
                 actions[indices] = np.where(mask, logits, -np.inf).argmax(-1)
                 continue
             cumulated = probabilities(logits, mask, self._temperature).astype(np.float64).cumsum(-1)
-            # The first action whose cumulated probability is above the draw: one that is possible, for the sum rises
-            # only there.
-            actions[indices] = (cumulated <= drawn[indices, None] * cumulated[:, -1:]).sum(-1)
+            actions[indices] = pick(cumulated, drawn[indices])
         return actions
 
 
@@ -159,9 +148,9 @@ class Guided:
         self._networks = networks
         self._worlds = check_whole("worlds", worlds, 1, 1 << 14)
         self._horizon = check_whole("horizon", horizon, 0, 1 << 24)
-        self._temperature = _checked_temperature(temperature, with_zero=False)
-        self._prior = _within("prior", prior, 1000.0)
-        self._least = _within("least", least, 1.0)
+        self._temperature = check_temperature(temperature, zero=False)
+        self._prior = check_within("prior", prior, 1000.0)
+        self._least = check_within("least", least, 1.0)
         self._outs = new_side_by_side(0)
         self.reset(0)
 
@@ -198,12 +187,6 @@ class Guided:
             logits, values = network.evaluate(rows[:shown])
             go_on(self._outs, shown, logits, values, self._temperature)
         return self._outs.worth[:count].reshape(self._worlds, len(tried)).mean(0)
-
-
-def _within(name: str, value: float, most: float) -> float:
-    if not 0.0 <= value <= most:
-        raise ValueError(f"{name}={value!r} is not allowed: it must be a number in 0..{most:g}")
-    return value
 
 
 def checkpoint(path: str, *, temperature: float = 0.5) -> Agent:

@@ -10,6 +10,7 @@ product, for which the rows would have to be copied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -57,6 +58,23 @@ class Network:
         observation: int8 (B, D), as `rs_env.encoding.observations` gives them for its number of players.
         """
         return FORMS[self.kind].forward(self.arrays, self.num_players, observation)
+
+
+TEMPERATURES = "finite and at least 0.001"
+"""Those by which logits can be divided: by less, differences of float32 overflow. 0 stands for the likeliest action."""
+
+
+def is_temperature(value: float) -> bool:
+    """Whether a policy can be played at this temperature, 0 among them."""
+    return value == 0 or 0.001 <= value < math.inf
+
+
+def check_temperature(value: float, zero: bool = True) -> float:
+    """The temperature. Raises ValueError for one that cannot be played at. zero: whether 0 is allowed."""
+    if not is_temperature(value) or (value == 0 and not zero):
+        allowed = f"0, or {TEMPERATURES}" if zero else TEMPERATURES
+        raise ValueError(f"temperature={value!r} is not allowed: it must be {allowed}")
+    return value
 
 
 def probabilities(logits: np.ndarray, mask: np.ndarray, temperature: float) -> np.ndarray:

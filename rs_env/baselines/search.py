@@ -253,11 +253,13 @@ def single_deal(rules_array: RulesArray, rules: CompiledRules) -> None:
 
 @njit
 def without_search(view: View, memory: Memory) -> Action:
-    """The action if there is only one, IMPOSSIBLE if no deal agrees with the view, else UNDECIDED: then the search is
-    prepared.
-    """
-    if without_lowest(view.legal) == EMPTY:
-        return lowest(view.legal)
+    """The action if there is only one, else what `begin_search` returns."""
+    return lowest(view.legal) if without_lowest(view.legal) == EMPTY else begin_search(view, memory)
+
+
+@njit
+def begin_search(view: View, memory: Memory) -> Action:
+    """Prepare a search: UNDECIDED, or IMPOSSIBLE if no deal agrees with the view."""
     single_deal(memory.rules_array, view.rules)
     return np.int64(UNDECIDED if prepare(view, memory.beliefs[0]) > 0.0 else IMPOSSIBLE)
 
@@ -305,8 +307,7 @@ def values_all(
     """
     for i in range(views.shape[0]):
         view = views[i]
-        single_deal(memory.rules_array, view.rules)
-        actions[i] = UNDECIDED if prepare(view, memory.beliefs[0]) > 0.0 else IMPOSSIBLE
+        actions[i] = begin_search(view, memory)
         if actions[i] == IMPOSSIBLE:
             continue
         _search_worlds(view, view_key(view, seeds[i]), worlds, how, memory)

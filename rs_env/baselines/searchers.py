@@ -13,7 +13,7 @@ from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, 
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, Tree, ismcts_all
 from rs_env.cards import NUM_ACTIONS
-from rs_env.checks import check_seed, check_whole
+from rs_env.checks import check_seed, check_whole, check_within
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.view import as_views, as_views_of_any_seat
 from rs_env.history import Histories, check_histories
@@ -64,23 +64,15 @@ def _policies(policy: str, noise: float, own_noise: float, spread: float = 0.0) 
     """
     if policy not in LADDER:
         raise ValueError(f"policy={policy!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
-    shares = [_share("noise", noise), _share("own_noise", own_noise)]
-    if _share("spread", spread) > 0.0:
-        shares.insert(1, _share("noise + spread", noise + spread))
+    shares = [check_within("noise", noise, 1.0), check_within("own_noise", own_noise, 1.0)]
+    if check_within("spread", spread, 1.0) > 0.0:
+        shares.insert(1, check_within("noise + spread", noise + spread, 1.0))
     return [(weights_of(**LADDER[policy]), 1.0 if policy == "random" else share) for share in shares]
-
-
-def _share(option: str, value: float) -> float:
-    """The value. Raises ValueError, naming the option, unless it lies in 0..1."""
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{option}={value!r} is not allowed: it must be a number in 0..1")
-    return value
 
 
 def _new_tree(iterations: int, exploration: float) -> Tree:
     """Memory for a tree of so many iterations. Raises ValueError, naming the option, for what is not allowed."""
-    if not 0.0 <= exploration <= 100.0:
-        raise ValueError(f"exploration={exploration!r} is not allowed: it must be a number in 0..100")
+    check_within("exploration", exploration, 100.0)
     check_whole("iterations", iterations, 1, _MOST)
     return Tree(np.zeros(iterations + 1, NODE), np.zeros(_DEEPEST, np.int64), float(exploration))
 
@@ -221,7 +213,7 @@ class Adaptive(_Searcher):
         check_whole("worlds", worlds, 1, 1 << 16)
         self._iterations, self._tree = iterations, _new_tree(iterations, exploration)
         self._model = OpponentModel(None if types == "all" else types.split("+"), memory)
-        mine = (weights_of(**LADDER["heuristic"]), _share("noise", noise))
+        mine = (weights_of(**LADDER["heuristic"]), check_within("noise", noise, 1.0))
         others = [(player.weights, player.noise) for player in self._model.play_outs]
         super().__init__(name, [*others, mine], horizon, 0, [*self._model.looks_ahead, True])
         self._worlds = Worlds(

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rs_env.arena.league import League
 from rs_env.arena.statistics import few_deals
-
-if TYPE_CHECKING:
-    pass
 
 LEVEL = 0.05  # of significance, for all differences of a table together
 
