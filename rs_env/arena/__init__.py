@@ -2,6 +2,7 @@
 
 from rs_env.arena.best_response import BestResponse, best_response
 from rs_env.arena.duel import Duel, duel
+from rs_env.arena.imitation import fit_type
 from rs_env.arena.league import League, Standing, league
 from rs_env.arena.play import Outcomes, play_games
 from rs_env.arena.settings import How
@@ -17,6 +18,7 @@ __all__ = [
     "Standing",
     "best_response",
     "duel",
+    "fit_type",
     "league",
     "play_games",
 ]

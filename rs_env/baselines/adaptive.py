@@ -18,7 +18,7 @@ import numpy as np
 
 from rs_env.baselines.evidence import Rating, weigh_worlds
 from rs_env.baselines.search import UNDECIDED, Memory, PlayOuts, without_search
-from rs_env.baselines.tree import Tree, clear_tree, iterate, most_visited, put_sure_losses_last
+from rs_env.baselines.tree import Tree, clear_tree, is_decided, iterate, most_visited, put_sure_losses_last
 from rs_env.engine.belief import draw, prepare
 from rs_env.engine.history import trace
 from rs_env.engine.jit import njit
@@ -175,7 +175,9 @@ def adaptive_all(
         own, n, seat = np.int64(rating.noise.shape[0]), np.int64(view.rules.num_players), np.int64(view.seat)
         clear_tree(tree, mine)
         size = 1
-        for _ in range(iterations):
+        for done in range(iterations):
+            if done % 16 == 0 and is_decided(tree, mine, iterations - done):
+                break
             stream = advance(stream)
             m = _pick(worlds.weights, unit(stream))
             mine.states[0] = worlds.states[m]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rs_env.baselines.search import (
+    _PLACE,
     UNDECIDED,
     Memory,
     PlayOuts,
@@ -30,11 +31,12 @@ from rs_env.baselines.search import (
 from rs_env.baselines.tips import at_random
 from rs_env.engine import play
 from rs_env.engine.belief import draw
-from rs_env.engine.bits import EMPTY, bit
+from rs_env.cards import NUM_RANKS, PICKUP
+from rs_env.engine.bits import EMPTY, ONE, bit, highest, lowest, suit_set, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix
 from rs_env.engine.state import RUNNING
-from rs_env.engine.types import Action, ActionSet, Array, Number, Seat, Stream, Views
+from rs_env.engine.types import Action, ActionSet, Array, CompiledRules, State, Number, Seat, Stream, Views
 from rs_env.engine.view import view_key
 
 NODE = np.dtype(
@@ -63,6 +65,24 @@ class Tree(NamedTuple):
 
     exploration: float
     """The factor of the confidence bound."""
+
+
+@njit
+def one_of_equals(rules: CompiledRules, s: State, legal: ActionSet) -> ActionSet:
+    """The actions less those that differ from a lower one only in name: cards of one hand with no card of another hand
+    or of the trick between them.
+    """
+    if rules.basis > _PLACE:
+        return legal
+    others = rules.deck & ~s.dead
+    distinct, left, below = EMPTY, legal, EMPTY
+    while left != EMPTY:
+        card = lowest(left)
+        left = without_lowest(left)
+        between = others & (bit(card) - ONE)
+        if card == PICKUP or not (between & suit_set(card // NUM_RANKS)) or not legal & bit(highest(between)):
+            distinct |= bit(card)
+    return distinct
 
 
 @njit
@@ -133,12 +153,15 @@ def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Str
     nodes, path = tree.nodes, tree.path
     node, depth = np.int64(0), 0
     while s.status == RUNNING and depth < path.shape[0]:
-        legal = play.options(rules, s)
-        untried = legal & ~nodes[node].tried
         seat = np.int64(s.turn)
+        every = play.options(rules, s)
+        legal = one_of_equals(rules, s, every)
+        untried = legal & ~nodes[node].tried
         _count_available(nodes, node, legal)
         if not how.looks_ahead[memory.policies[seat]]:
-            action, stream = action_by_policy(how, memory, s, legal, stream)
+            action, stream = action_by_policy(how, memory, s, every, stream)
+            if not legal & bit(action):
+                action = highest(legal & (bit(action) - ONE))
         elif untried == EMPTY:
             action = np.int64(nodes[_select(tree, node, legal)].action)
         else:
@@ -166,6 +189,21 @@ def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Str
         c.visits += 1
         c.value += utility(rules, s, np.int64(c.seat), taken)
     return size
+
+
+@njit
+def is_decided(tree: Tree, memory: Memory, left: Number) -> bool:
+    """Whether `left` more iterations cannot change which action at the root is chosen most."""
+    first, second, sure_loss = 0, 0, False
+    child = np.int64(tree.nodes[0].first_child)
+    while child != 0:
+        c = tree.nodes[child]
+        if c.visits > first:
+            first, second, sure_loss = c.visits, first, memory.losses[c.action] == c.visits
+        elif c.visits > second:
+            second = c.visits
+        child = np.int64(c.next_sibling)
+    return first - second > left and not sure_loss
 
 
 @njit
