@@ -24,6 +24,7 @@ from agents.rollout import Rollout
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
 from rs_env.cards import NUM_ACTIONS
+from rs_env.engine.observation import state_spec
 from rs_env.engine.rng import game_key
 from rs_env.engine.state import STATE
 from rs_env.engine.view import empty_views
@@ -37,14 +38,21 @@ class Collector:
     """Plays `games` games side by side, `steps` decisions of each in one rollout, by who sits in them.
 
     The buffers of `rollout` are written anew by each `collect`: one row for each seat with its open decision, where it
-    has one, then the `steps` new ones. notes: how many numbers the learner notes of each decision.
+    has one, then the `steps` new ones. states: keep the global states too. notes: how many numbers the learner notes of
+    each decision.
 
     The learner acts for its seats by a function. Frozen agents are asked like any agent. Before each rollout they are
     reset to a seed of the configuration's seed and the iteration, so that a run that is continued plays the same games.
     """
 
     def __init__(
-        self, config: LearnerConfig, games: int, steps: int, company: Company | None = None, notes: int = 0
+        self,
+        config: LearnerConfig,
+        games: int,
+        steps: int,
+        company: Company | None = None,
+        states: bool = False,
+        notes: int = 0,
     ) -> None:
         n = config.rules.num_players
         self.seed = config.seed
@@ -52,7 +60,9 @@ class Collector:
         self._keeps_events = any(map(wants_histories, self.company.frozen))
         self.env = SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True, keep_events=self._keeps_events)
         self.batch = self.env.reset(config.seed)
-        self.rollout = Rollout.empty(n + steps, games, n, self.env.layout.size, NUM_ACTIONS, notes)
+        self._keeps_states, width = states, state_spec(n).size if states else 0
+        self._carried = ("observation", "action_mask", "action", "notes", *(["state"] if states else []))
+        self.rollout = Rollout.empty(n + steps, games, n, self.env.layout.size, NUM_ACTIONS, width, notes)
         self.player = self.company.seats_of(games, n)  # in each game, on each seat
         self.rollout.learns[:] = False
         self._views = empty_views(config.rules, games)
@@ -84,8 +94,8 @@ class Collector:
         """The learner's decisions of which it is not known what comes of them, M at most one for each seat and game."""
         rollout = self.rollout
         t, b = np.nonzero(rollout.learns & (successors(rollout).row == UNKNOWN))
-        columns = {name: getattr(rollout, name)[t, b] for name in ("seat", "observation", "action_mask", "action")}
-        return {"game": b, **columns, "notes": rollout.notes[t, b]}
+        columns = {name: getattr(rollout, name)[t, b] for name in ("seat", *self._carried)}
+        return {"game": b, **columns}
 
     def _carry_over(self) -> None:
         """Write the open decisions to the first rows, that of seat s to row s. Rows without one have its seat all the
@@ -94,7 +104,7 @@ class Collector:
         rollout, n = self.rollout, self.env.rules.num_players
         rollout.seat[:n], rollout.learns[:n] = np.arange(n)[:, None], False
         at = self._open["seat"], self._open["game"]
-        for name in ("observation", "action_mask", "action", "notes"):
+        for name in self._carried:
             getattr(rollout, name)[at] = self._open[name]
         rollout.learns[at] = True
 
@@ -102,6 +112,8 @@ class Collector:
         rollout, batch = self.rollout, self.batch
         rollout.observation[t], rollout.action_mask[t] = batch.observation, batch.action_mask
         rollout.seat[t] = batch.current_player
+        if self._keeps_states:
+            rollout.state[t] = self.env.global_states()
 
     def _act(self, t: int, decide: Decide) -> None:
         rollout = self.rollout

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from agents.architectures import NetworkConfig
 from agents.checkpoint import load_checkpoint
+from agents.networks import CentralCritic
 from agents.seeds import TRAINING_SEEDS
 from agents.settings import check, devices
 from rs_env.agent import Agent
@@ -57,6 +58,13 @@ class LearnerConfig:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             return self.network.make(self.rules.num_players).to(self.device)
+
+    def new_critic(self) -> nn.Module:
+        """A critic that sees all hands, of the network's size, on its device, with first weights from the seed."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            critic = CentralCritic(self.rules.num_players, self.network.hidden, self.network.layers)
+        return critic.to(self.device)
 
     def _started_network(self) -> nn.Module:
         """The network of `start`. Raises ValueError unless it is of this kind, size and number of players."""

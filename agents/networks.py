@@ -1,4 +1,4 @@
-"""The policy and value network."""
+"""The policy and value network, and a critic that sees all."""
 
 from __future__ import annotations
 
@@ -7,35 +7,61 @@ from torch import Tensor, nn
 
 from rs_env.baselines.networks import USUAL_HAND_SIZE
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
-from rs_env.engine.layout import Kind
-from rs_env.engine.observation import ObservationSpec, observation_spec
+from rs_env.engine.layout import Kind, Layout
+from rs_env.engine.observation import observation_spec, state_spec
 
 
-class PolicyValueNet(nn.Module):
-    """From observations to action probabilities and the expected reward of the seat that observes.
+class BySuit(nn.Module):
+    """What is common to networks that read each suit with the same weights.
 
-    num_players: which observation it reads. hidden: width of each layer. layers: number of layers that see one suit
-    together with a summary of all. One network plays every seat, since observations are egocentric.
+    layout: of the vectors that it reads. hidden: width of each layer. layers: number of layers that see one suit
+    together with a summary of all.
 
-    The same weights read each suit, because without trumps the rules do not know one suit from another: what is learnt
-    of one is learnt of all. A part of a suit is its 13 ranks in each section of cards, its entry in each section of
-    suits, and all that belongs to no suit. The summary is the mean over suits (M.
-    Zaheer et al., "Deep Sets", NeurIPS 2017).
+    Without trumps the rules do not know one suit from another: what is learnt of one is learnt of all. A part of a suit
+    is its 13 ranks in each section of cards, its entry in each section of suits, and all that belongs to no suit. The
+    summary is the mean over suits (M. Zaheer et al., "Deep Sets", NeurIPS 2017).
     """
 
     scale: Tensor
 
-    def __init__(self, num_players: int, hidden: int, layers: int) -> None:
+    def __init__(self, layout: Layout, hidden: int, layers: int) -> None:
         super().__init__()
-        self.layout = observation_spec(num_players)
-        self.register_buffer("scale", _scale(self.layout), persistent=False)
-        self._card_parts = [part.slice for part in self.layout.of_kind(Kind.CARDS, Kind.CARD)]
-        self._suit_parts = [part.slice for part in self.layout.of_kind(Kind.SUITS, Kind.SUIT)]
-        self._other_parts = [part.slice for part in self.layout.of_kind(Kind.SEATS, Kind.SEAT, Kind.COUNT)]
+        self.layout = layout
+        self.register_buffer("scale", _scale(layout), persistent=False)
+        self._card_parts = [part.slice for part in layout.of_kind(Kind.CARDS, Kind.CARD)]
+        self._suit_parts = [part.slice for part in layout.of_kind(Kind.SUITS, Kind.SUIT)]
+        self._other_parts = [part.slice for part in layout.of_kind(Kind.SEATS, Kind.SEAT, Kind.COUNT)]
         by_suit = sum(part.stop - part.start for part in self._card_parts + self._suit_parts) // NUM_SUITS
         common = sum(part.stop - part.start for part in self._other_parts)
         self.first = _orthogonal(nn.Linear(by_suit + common, hidden), 2**0.5)
         self.body = nn.ModuleList(_orthogonal(nn.Linear(2 * hidden, hidden), 2**0.5) for _ in range(layers))
+
+    def features(self, vectors: Tensor) -> Tensor:
+        """What the layers make of each suit, float32 (B, 4, hidden), of vectors int8 (B, D)."""
+        features = torch.relu(_in_two_parts(self.first, *self._by_suit(vectors.float() / self.scale)))
+        for layer in self.body:
+            assert isinstance(layer, nn.Linear)
+            features = torch.relu(_in_two_parts(layer, features, features.mean(1)))
+        return features
+
+    def _by_suit(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The entries (B, D) of a vector: those of each suit (B, 4, F), and those of none (B, G)."""
+        batch = len(x)
+        cards = torch.cat([x[:, part] for part in self._card_parts], 1).view(batch, -1, NUM_SUITS, NUM_RANKS)
+        suits = torch.cat([x[:, part] for part in self._suit_parts], 1).view(batch, -1, NUM_SUITS)
+        common = torch.cat([x[:, part] for part in self._other_parts], 1)
+        return torch.cat([cards.transpose(1, 2).flatten(2), suits.transpose(1, 2)], -1), common
+
+
+class PolicyValueNet(BySuit):
+    """From observations to action probabilities and the expected reward of the seat that observes.
+
+    num_players: which observation it reads. hidden, layers: see `BySuit`. One network plays every seat, since
+    observations are egocentric.
+    """
+
+    def __init__(self, num_players: int, hidden: int, layers: int) -> None:
+        super().__init__(observation_spec(num_players), hidden, layers)
         self.card_head = _orthogonal(nn.Linear(hidden, NUM_RANKS), 0.01)
         self.pickup_head = _orthogonal(nn.Linear(hidden, NUM_ACTIONS - NUM_CARDS), 0.01)
         self.value_head = _orthogonal(nn.Linear(hidden, 1), 1.0)
@@ -45,21 +71,26 @@ class PolicyValueNet(nn.Module):
 
         observation: int8 (B, D). action_mask: int8 (B, 53) with at least one 1 in each row.
         """
-        features = torch.relu(_in_two_parts(self.first, *self._by_suit(observation.float() / self.scale)))
-        for layer in self.body:
-            assert isinstance(layer, nn.Linear)
-            features = torch.relu(_in_two_parts(layer, features, features.mean(1)))
+        features = self.features(observation)
         summary = features.mean(1)
         logits = torch.cat([self.card_head(features).flatten(1), self.pickup_head(summary)], -1)
         return logits.masked_fill(action_mask == 0, -torch.inf).log_softmax(-1), self.value_head(summary).squeeze(-1)
 
-    def _by_suit(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The entries (B, D) of an observation: those of each suit (B, 4, F), and those of none (B, G)."""
-        batch = len(x)
-        cards = torch.cat([x[:, part] for part in self._card_parts], 1).view(batch, -1, NUM_SUITS, NUM_RANKS)
-        suits = torch.cat([x[:, part] for part in self._suit_parts], 1).view(batch, -1, NUM_SUITS)
-        common = torch.cat([x[:, part] for part in self._other_parts], 1)
-        return torch.cat([cards.transpose(1, 2).flatten(2), suits.transpose(1, 2)], -1), common
+
+class CentralCritic(BySuit):
+    """From global states, hidden cards and all, to the expected reward of each seat.
+
+    It serves to train a policy, which never sees them (R. Lowe et al. 2017, arXiv:1706.02275). hidden, layers: see
+    `BySuit`.
+    """
+
+    def __init__(self, num_players: int, hidden: int, layers: int) -> None:
+        super().__init__(state_spec(num_players), hidden, layers)
+        self.value_head = _orthogonal(nn.Linear(hidden, num_players), 1.0)
+
+    def forward(self, state: Tensor, seat: Tensor) -> Tensor:
+        """Values (B,) of these seats, int64 (B,), in these states, int8 (B, S)."""
+        return self.value_head(self.features(state).mean(1)).gather(1, seat[:, None]).squeeze(1)
 
 
 def _in_two_parts(layer: nn.Linear, by_suit: Tensor, common: Tensor) -> Tensor:
@@ -71,7 +102,7 @@ def _in_two_parts(layer: nn.Linear, by_suit: Tensor, common: Tensor) -> Tensor:
     return nn.functional.linear(by_suit, layer.weight[:, :width]) + once[:, None]
 
 
-def _scale(spec: ObservationSpec) -> Tensor:
+def _scale(spec: Layout) -> Tensor:
     """What observations are divided by: their bounds, but for hand sizes, which are rarely near theirs."""
     scale = torch.tensor(spec.high, dtype=torch.float32)
     scale[spec["hand_sizes"]] = USUAL_HAND_SIZE

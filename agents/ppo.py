@@ -7,13 +7,14 @@ differences: experience is chained by seat (`agents.chain`), and illegal actions
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from agents.chain import advantages_by_seat
 from agents.checkpoint import (
@@ -32,6 +33,9 @@ from agents.policy import PolicyAgent
 from agents.settings import MOST, check
 
 LOWEST_LEARNING_RATE = 0.1  # of the first
+CRITICS = ("own", "central")
+CRITIC = "critic"
+"""Name of the central critic among the tensors of a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,12 @@ class PPOConfig:
     """Weight of the entropy bonus at the start."""
     entropy_end: float = 0.02
     """Weight of the entropy bonus at the end; in between it falls linearly."""
+    critic: str = "own"
+    """Whose values advantages are measured by: own, the policy network's, from what the seat may know; or central, of a
+    network that sees all hands, while training alone.
+    """
+    kl_weight: float = 0.0
+    """Weight of the Kullback-Leibler divergence of the new policy from the one that played; 0: clipping alone."""
     max_grad_norm: float = 0.5
     """Gradients are scaled down to this norm."""
 
@@ -74,7 +84,8 @@ class PPOConfig:
             check(f"ppo.{name}", getattr(self, name), 0 < getattr(self, name) < math.inf, "above 0 and finite")
         for name in ("gamma", "gae_lambda"):
             check(f"ppo.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
-        for name in ("value_weight", "entropy_start", "entropy_end"):
+        check("ppo.critic", self.critic, self.critic in CRITICS, f"one of {', '.join(map(repr, CRITICS))}")
+        for name in ("value_weight", "entropy_start", "entropy_end", "kl_weight"):
             check(f"ppo.{name}", getattr(self, name), 0 <= getattr(self, name) < math.inf, "at least 0 and finite")
 
 
@@ -90,11 +101,17 @@ class PPO:
         self.iteration = 0
         self.generator = torch.Generator().manual_seed(config.seed)
         self.network = config.new_network()
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, eps=1e-5)
-        self.collector = Collector(config, settings.num_envs, settings.steps, company, notes=2)
+        self.critic = config.new_critic() if settings.critic == "central" else None
+        self.optimizer = torch.optim.Adam(self._parameters(), lr=settings.learning_rate, eps=1e-5)
+        self.collector = Collector(
+            config, settings.num_envs, settings.steps, company, states=self.critic is not None, notes=2
+        )
         self.rollout = self.collector.rollout
         # Of the rollout's decisions: the action's log-probability, and the value, which those that come next have too.
         self.log_prob, self.value = self.rollout.notes[:-1, :, 0], self.rollout.notes[:, :, 1]
+
+    def _parameters(self) -> list[nn.Parameter]:
+        return [*self.network.parameters(), *(self.critic.parameters() if self.critic is not None else ())]
 
     @property
     def iterations(self) -> int:
@@ -112,11 +129,12 @@ class PPO:
 
     def is_finite(self) -> bool:
         """Whether all weights are finite."""
-        return is_finite(self.network)
+        return is_finite(self.network) and (self.critic is None or is_finite(self.critic))
 
     def tensors(self) -> dict[str, Tensor]:
         """Network, optimiser, generator and games."""
         own = network_tensors(self.network) | optimizer_tensors(self.optimizer)
+        own |= {} if self.critic is None else network_tensors(self.critic, CRITIC)
         return {**own, **self.collector.tensors(), "generator": self.generator.get_state()}
 
     def restore(self, tensors: dict[str, Tensor], iteration: int) -> None:
@@ -124,6 +142,8 @@ class PPO:
         self.generator.set_state(tensor_like("generator", tensors, self.generator.get_state()))
         self.collector.restore(tensors)
         load_network(self.network, tensors)
+        if self.critic is not None:
+            load_network(self.critic, tensors, CRITIC)
         load_optimizer_tensors(self.optimizer, tensors, stepped=iteration > 0)
         self.iteration = iteration
 
@@ -140,21 +160,26 @@ class PPO:
     def collect(self) -> dict[str, float]:
         """Play a rollout, with the network's values beside it, and return its metrics."""
         metrics = self.collector.collect(self._decide, self.iteration)
-        _, self.value[-1] = self._look(self.rollout.observation[-1], self.rollout.action_mask[-1])
+        last = len(self.rollout.action)
+        _, self.value[last] = self._look(last, np.arange(self.settings.num_envs))
         return metrics
 
     def _decide(self, t: int, games: np.ndarray) -> np.ndarray:
-        log_probs, self.value[t, games] = self._look(
-            self.rollout.observation[t, games], self.rollout.action_mask[t, games]
-        )
+        log_probs, self.value[t, games] = self._look(t, games)
         action = sample(log_probs, self.generator)
         self.log_prob[t, games] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
         return action.numpy()
 
     @torch.inference_mode()
-    def _look(self, observation: np.ndarray, action_mask: np.ndarray) -> tuple[Tensor, np.ndarray]:
-        """Log-probabilities and values of the network, on the CPU."""
-        log_probs, value = self.network(self._on_device(observation), self._on_device(action_mask))
+    def _look(self, t: int, games: np.ndarray) -> tuple[Tensor, np.ndarray]:
+        """Log-probabilities of the policy and values of the critic, on the CPU."""
+        rollout = self.rollout
+        log_probs, value = self.network(
+            self._on_device(rollout.observation[t, games]), self._on_device(rollout.action_mask[t, games])
+        )
+        if self.critic is not None:
+            seat = self._on_device(rollout.seat[t, games].astype(np.int64))
+            value = self.critic(self._on_device(rollout.state[t, games]), seat)
         return log_probs.cpu(), value.cpu().numpy()
 
     def _on_device(self, array: np.ndarray) -> Tensor:
@@ -174,7 +199,7 @@ class PPO:
         entropy_weight = settings.entropy_start + (settings.entropy_end - settings.entropy_start) * progress
         self.optimizer.param_groups[0]["lr"] = learning_rate
         columns = [
-            self._on_device(column.reshape(-1, *column.shape[2:]))
+            self._on_device(column.reshape(advantage.size, *column.shape[2:]))
             for column in (
                 rollout.observation[:-1],
                 rollout.action_mask[:-1],
@@ -182,11 +207,15 @@ class PPO:
                 self.log_prob,
                 advantage,
                 returns,
+                rollout.state[:-1],
+                rollout.seat[:-1].astype(np.int64),
             )
         ]
+        before = copy.deepcopy(self.network) if settings.kl_weight > 0 else None
         sums: dict[str, list[float]] = {}
         for part in self._minibatches(torch.from_numpy(np.flatnonzero(valid))):
-            for name, number in self._gradient_step([column[part] for column in columns], entropy_weight).items():
+            step = self._gradient_step([column[part] for column in columns], entropy_weight, before)
+            for name, number in step.items():
                 sums.setdefault(name, []).append(number)
         variance = float(np.var(returns[valid]))
         unexplained = float(np.var((returns - value)[valid]))
@@ -205,9 +234,12 @@ class PPO:
                 if len(part) > 1:  # an advantage cannot be normalised alone
                     yield part.to(self.config.device)
 
-    def _gradient_step(self, columns: list[Tensor], entropy_weight: float) -> dict[str, float]:
+    def _gradient_step(
+        self, columns: list[Tensor], entropy_weight: float, before: nn.Module | None
+    ) -> dict[str, float]:
+        """One step of Adam, and its losses. before: the network that played, where the policy is to stay near it."""
         settings = self.settings
-        observation, mask, action, old_log_prob, advantage, returns = columns
+        observation, mask, action, old_log_prob, advantage, returns, state, seat = columns
         log_probs, value = self.network(observation, mask)
         log_ratio = log_probs.gather(1, action[:, None]).squeeze(1) - old_log_prob
         ratio = log_ratio.exp()
@@ -215,17 +247,30 @@ class PPO:
         clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
         policy_loss = -torch.min(advantage * ratio, advantage * clipped).mean()
         value_loss = 0.5 * (value - returns).square().mean()
+        critic_loss = value_loss if self.critic is None else 0.5 * (self.critic(state, seat) - returns).square().mean()
         mean_entropy = entropy(log_probs).mean()
         loss = policy_loss + settings.value_weight * value_loss - entropy_weight * mean_entropy
+        if self.critic is not None:
+            loss = loss + settings.value_weight * critic_loss
+        if before is not None:
+            loss = loss + settings.kl_weight * _divergence(before, observation, mask, log_probs)
         self.optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_grad_norm)
+        torch.nn.utils.clip_grad_norm_(self._parameters(), settings.max_grad_norm)
         self.optimizer.step()
         with torch.no_grad():
             return {
                 "losses/policy_loss": policy_loss.item(),
                 "losses/value_loss": value_loss.item(),
+                **({} if self.critic is None else {"losses/critic_loss": critic_loss.item()}),
                 "losses/entropy": mean_entropy.item(),
                 "losses/approx_kl": ((ratio - 1) - log_ratio).mean().item(),
                 "losses/clipfrac": ((ratio - 1).abs() > settings.clip).float().mean().item(),
             }
+
+
+def _divergence(before: nn.Module, observation: Tensor, mask: Tensor, log_probs: Tensor) -> Tensor:
+    """Mean Kullback-Leibler divergence of these log-probabilities (B, 53) from the earlier network's."""
+    with torch.no_grad():
+        old, _ = before(observation, mask)
+    return (old.exp() * (old.clamp_min(-1e9) - log_probs.clamp_min(-1e9))).sum(-1).mean()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from agents.company import Company
 from agents.distill import Distill, DistillConfig
+from agents.dmc import DMC, DMCConfig
 from agents.learner import Learner, LearnerConfig
 from agents.ppo import PPO, PPOConfig
 
@@ -21,4 +22,5 @@ class Entry(NamedTuple):
 LEARNERS: dict[str, Entry] = {
     "ppo": Entry(PPOConfig, PPO),
     "distill": Entry(DistillConfig, Distill),
+    "dmc": Entry(DMCConfig, DMC),
 }

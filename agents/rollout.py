@@ -14,7 +14,8 @@ class Rollout:
     observation int8 (T + 1, B, D), action_mask int8 (T + 1, B, 53), seat int8 (T + 1, B): what the seat to act saw,
     what was legal for it, and which it was; row T is the decision that comes next. action int64 (T, B). learns bool
     (T, B): whether the learner chose it. done bool (T, B): the episode ended with this step. reward float32 (T, B, n):
-    of every seat then. notes float32 (T + 1, B, K): what the learner noted of its decisions, K numbers.
+    of every seat then. state int8 (T + 1, B, S): the global states, of no width unless the learner wants them. notes
+    float32 (T + 1, B, K): what the learner noted of its decisions, K numbers.
     """
 
     observation: np.ndarray
@@ -24,11 +25,12 @@ class Rollout:
     learns: np.ndarray
     done: np.ndarray
     reward: np.ndarray
+    state: np.ndarray
     notes: np.ndarray
 
     @classmethod
     def empty(
-        cls, steps: int, games: int, players: int, observation_size: int, actions: int, notes: int = 0
+        cls, steps: int, games: int, players: int, observation_size: int, actions: int, states: int = 0, notes: int = 0
     ) -> Rollout:
         """Buffers for one rollout."""
         return cls(
@@ -39,5 +41,6 @@ class Rollout:
             learns=np.ones((steps, games), np.bool_),
             done=np.zeros((steps, games), np.bool_),
             reward=np.zeros((steps, games, players), np.float32),
+            state=np.zeros((steps + 1, games, states), np.int8),
             notes=np.zeros((steps + 1, games, notes), np.float32),
         )

@@ -113,6 +113,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 SMALL = {
     "toy": "toy = {games = 5, steps = 40}",
     "ppo": "ppo = {num_envs = 5, steps = 40, minibatch = 50}",
+    "dmc": "dmc = {num_envs = 5, steps = 40, minibatch = 50}",
     "distill": "distill = {games = 5, steps = 40, workers = 0, gradient_steps = 2, worlds = 2, review = 0}",
 }
 FILE = """

@@ -29,14 +29,14 @@ from rs_env.baselines.search import (
     without_search,
 )
 from rs_env.baselines.tips import at_random
+from rs_env.cards import NUM_RANKS, PICKUP
 from rs_env.engine import play
 from rs_env.engine.belief import draw
-from rs_env.cards import NUM_RANKS, PICKUP
 from rs_env.engine.bits import EMPTY, ONE, bit, highest, lowest, suit_set, without_lowest
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix
 from rs_env.engine.state import RUNNING
-from rs_env.engine.types import Action, ActionSet, Array, CompiledRules, State, Number, Seat, Stream, Views
+from rs_env.engine.types import Action, ActionSet, Array, CompiledRules, Number, Seat, State, Stream, Views
 from rs_env.engine.view import view_key
 
 NODE = np.dtype(
@@ -75,7 +75,7 @@ def one_of_equals(rules: CompiledRules, s: State, legal: ActionSet) -> ActionSet
     if rules.basis > _PLACE:
         return legal
     others = rules.deck & ~s.dead
-    distinct, left, below = EMPTY, legal, EMPTY
+    distinct, left = EMPTY, legal
     while left != EMPTY:
         card = lowest(left)
         left = without_lowest(left)

@@ -19,7 +19,7 @@ from rs_env.engine.bits import (
 )
 from rs_env.engine.history import begin_log, step_in_log
 from rs_env.engine.jit import njit
-from rs_env.engine.observation import encode
+from rs_env.engine.observation import encode, encode_state
 from rs_env.engine.packing import encode_packed
 from rs_env.engine.rng import advance, below, game_key
 from rs_env.engine.scoring import reward
@@ -144,6 +144,13 @@ def run(
 
 # The same where a log is kept, see `rs_env.engine.history`: first these, then `run` to show the games. They return the
 # log, or a longer one.
+
+
+@njit(cache=True, nogil=True)
+def global_states(rules_array: RulesArray, states: States, vectors: Array) -> None:
+    """Write the global state of each game to a row of int8."""
+    for i in range(states.shape[0]):
+        encode_state(rules_array[0], states[i], address_of(vectors[i]), 0)
 
 
 @njit(cache=True, nogil=True)

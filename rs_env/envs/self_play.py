@@ -23,7 +23,7 @@ from rs_env.engine import batch as kernels
 from rs_env.engine import entry
 from rs_env.engine.history import show_recent
 from rs_env.engine.layout import ObservationDtype, check_observation_dtype
-from rs_env.engine.observation import observation_spec
+from rs_env.engine.observation import observation_spec, state_spec
 from rs_env.engine.packing import packed_size
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.validation import check_states
@@ -203,6 +203,14 @@ class SelfPlayVectorEnv:
             raise ValueError("histories are kept with keep_events=True or history=K only")
         events, _, lengths = self._log
         return Histories(events, lengths)
+
+    def global_states(self) -> np.ndarray:
+        """Everything, hidden cards too, of each game: int8 (B, S), see `rs_env.engine.observation.StateSpec`; what
+        ``env.state()`` of the PettingZoo environment gives, for a central critic.
+        """
+        vectors = np.empty((self.num_envs, state_spec(self.rules.num_players).size), np.int8)
+        kernels.global_states(self._compiled, self.states, vectors)
+        return vectors
 
     def reset(self, seed: int | None = None, out: Batch | None = None) -> Batch:
         """Start all games anew, from `seed`; where it is None with the next decks, the first time with the first
