@@ -45,6 +45,9 @@ class Worlds(NamedTuple):
     trace: tuple[Array, Array, Array, Array]
     """See `rs_env.engine.history.new_trace`."""
 
+    trust: float
+    """Power of the weights: 1 is Bayes' rule, 0 takes all worlds as equally likely."""
+
 
 class Told(NamedTuple):
     """What an agent knows beside each of B views."""
@@ -60,11 +63,11 @@ class Told(NamedTuple):
 
 
 @njit
-def _normalise(weights: Array) -> None:
-    """Turn logarithms of weights into weights that add up to one."""
+def _normalise(weights: Array, trust: float) -> None:
+    """Turn logarithms of weights into weights to the power of `trust` that add up to one."""
     top, total = weights.max(), 0.0
     for m in range(weights.shape[0]):
-        weights[m] = np.exp(weights[m] - top)
+        weights[m] = np.exp(trust * (weights[m] - top))
         total += weights[m]
     for m in range(weights.shape[0]):
         weights[m] /= total
@@ -108,7 +111,7 @@ def _weigh(
     for m in range(worlds.states.shape[0]):
         stream = draw(view, memory[0].beliefs[0], stream, worlds.states[m])
     weigh_worlds(view, count, worlds.states, rating, worlds.weights, worlds.posterior)
-    _normalise(worlds.weights)
+    _normalise(worlds.weights, worlds.trust)
     return True, stream
 
 

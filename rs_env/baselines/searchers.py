@@ -188,7 +188,8 @@ class Adaptive(_Searcher):
     worlds: sampled for each decision and weighed by the public history. iterations: of the tree, each in a world that
     is drawn by the weights. exploration: factor of the confidence bound. noise: share of random actions of the seat
     itself in play-outs. horizon: most actions of a play-out. memory: decisions of the others that are looked at. types:
-    names of `rs_env.baselines.models.TYPES`, joined by +; all: every one.
+    names of `rs_env.baselines.models.TYPES`, joined by +; all: every one. trust: power of the worlds' weights; 0 takes
+    all worlds as equally likely, and only the types are learnt.
 
     A row of its memories is float64 (MAX_PLAYERS, T): how likely each seat, counted from the viewer, is of each type.
     """
@@ -203,12 +204,13 @@ class Adaptive(_Searcher):
         name: str = "adaptive",
         *,
         worlds: int = 64,
-        iterations: int = 300,
+        iterations: int = 400,
         exploration: float = 0.5,
         noise: float = 0.5,
         horizon: int = 100,
         memory: int = 128,
         types: str = "all",
+        trust: float = 1.0,
     ) -> None:
         check_whole("worlds", worlds, 1, 1 << 16)
         self._iterations, self._tree = iterations, _new_tree(iterations, exploration)
@@ -221,6 +223,7 @@ class Adaptive(_Searcher):
             np.zeros(worlds),
             np.zeros((worlds, MAX_PLAYERS, len(self._model.names))),
             self._model.trace,
+            check_within("trust", trust, 1.0),
         )
 
     def act(

@@ -7,6 +7,7 @@ seat looks after itself. (P. I. Cowling, E. J. Powley, D. Whitehouse, "Informati
 TCIAIG 4(2), 2012: SO-ISMCTS.)
 
 A seat that is known to play by a policy does so in the tree too: only those that look ahead choose by the bound.
+Cards of a hand that differ only in name, as no other card in play lies between them, are one branch.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rs_env.baselines.search import (
-    _PLACE,
     UNDECIDED,
     Memory,
     PlayOuts,
@@ -38,6 +38,9 @@ from rs_env.engine.rng import advance, mix
 from rs_env.engine.state import RUNNING
 from rs_env.engine.types import Action, ActionSet, Array, CompiledRules, Number, Seat, State, Stream, Views
 from rs_env.engine.view import view_key
+from rs_env.scorings import Basis
+
+_WIN, _PLACE = int(Basis.WIN), int(Basis.PLACE)
 
 NODE = np.dtype(
     [
@@ -72,7 +75,7 @@ def one_of_equals(rules: CompiledRules, s: State, legal: ActionSet) -> ActionSet
     """The actions less those that differ from a lower one only in name: cards of one hand with no card of another hand
     or of the trick between them.
     """
-    if rules.basis > _PLACE:
+    if rules.basis != _WIN and rules.basis != _PLACE:  # cards left in hand have values of their own
         return legal
     others = rules.deck & ~s.dead
     distinct, left = EMPTY, legal
