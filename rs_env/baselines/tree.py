@@ -7,7 +7,6 @@ seat looks after itself. (P. I. Cowling, E. J. Powley, D. Whitehouse, "Informati
 TCIAIG 4(2), 2012: SO-ISMCTS.)
 
 A seat that is known to play by a policy does so in the tree too: only those that look ahead choose by the bound.
-Cards of a hand that differ only in name, as no other card in play lies between them, are one branch.
 """
 
 from __future__ import annotations
@@ -29,18 +28,14 @@ from rs_env.baselines.search import (
     without_search,
 )
 from rs_env.baselines.tips import at_random
-from rs_env.cards import NUM_RANKS, PICKUP
 from rs_env.engine import play
 from rs_env.engine.belief import draw
-from rs_env.engine.bits import EMPTY, ONE, bit, highest, lowest, suit_set, without_lowest
+from rs_env.engine.bits import EMPTY, bit
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix
 from rs_env.engine.state import RUNNING
-from rs_env.engine.types import Action, ActionSet, Array, CompiledRules, Number, Seat, State, Stream, Views
+from rs_env.engine.types import Action, ActionSet, Array, Number, Seat, Stream, Views
 from rs_env.engine.view import view_key
-from rs_env.scorings import Basis
-
-_WIN, _PLACE = int(Basis.WIN), int(Basis.PLACE)
 
 NODE = np.dtype(
     [
@@ -68,24 +63,6 @@ class Tree(NamedTuple):
 
     exploration: float
     """The factor of the confidence bound."""
-
-
-@njit
-def one_of_equals(rules: CompiledRules, s: State, legal: ActionSet) -> ActionSet:
-    """The actions less those that differ from a lower one only in name: cards of one hand with no card of another hand
-    or of the trick between them.
-    """
-    if rules.basis != _WIN and rules.basis != _PLACE:  # cards left in hand have values of their own
-        return legal
-    others = rules.deck & ~s.dead
-    distinct, left = EMPTY, legal
-    while left != EMPTY:
-        card = lowest(left)
-        left = without_lowest(left)
-        between = others & (bit(card) - ONE)
-        if card == PICKUP or not (between & suit_set(card // NUM_RANKS)) or not legal & bit(highest(between)):
-            distinct |= bit(card)
-    return distinct
 
 
 @njit
@@ -156,15 +133,12 @@ def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Str
     nodes, path = tree.nodes, tree.path
     node, depth = np.int64(0), 0
     while s.status == RUNNING and depth < path.shape[0]:
-        seat = np.int64(s.turn)
-        every = play.options(rules, s)
-        legal = one_of_equals(rules, s, every)
+        legal = play.options(rules, s)
         untried = legal & ~nodes[node].tried
+        seat = np.int64(s.turn)
         _count_available(nodes, node, legal)
         if not how.looks_ahead[memory.policies[seat]]:
-            action, stream = action_by_policy(how, memory, s, every, stream)
-            if not legal & bit(action):
-                action = highest(legal & (bit(action) - ONE))
+            action, stream = action_by_policy(how, memory, s, legal, stream)
         elif untried == EMPTY:
             action = np.int64(nodes[_select(tree, node, legal)].action)
         else:
