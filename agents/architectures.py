@@ -7,16 +7,19 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from agents.networks import PolicyValueNet
+from agents.networks import PolicyValueNet, SuspectsNet
 from agents.settings import check
 
 NETWORKS: dict[str, Callable[[int, int, int], nn.Module]] = {
     "suits": PolicyValueNet,
+    "suspects": SuspectsNet,
 }
 """What makes each kind of network from the number of players, the width and the number of layers.
 
 A network takes observations, int8 (B, D), and action masks, int8 (B, 53), and gives log-probabilities (B, 53), minus
 infinity where the mask is 0, and values (B,), as `agents.networks.PolicyValueNet` does.
+
+One whose `suspects` is true reads more after each observation, which the collector, the teacher and the player give it.
 
 Players by name need no PyTorch: they compute a network by the row of `rs_env.baselines.networks.FORMS` with the same
 name, the shapes of its arrays and a forward pass in NumPy. A kind without such a row trains and plays here as any
@@ -39,6 +42,11 @@ class NetworkConfig:
         check("network.kind", self.kind, self.kind in NETWORKS, f"one of {', '.join(map(repr, NETWORKS))}")
         check("network.hidden", self.hidden, 1 <= self.hidden <= 16384, "from 1 to 16384")
         check("network.layers", self.layers, 1 <= self.layers <= 64, "from 1 to 64")
+
+    @property
+    def suspects(self) -> bool:
+        """Whether it reads who sits there."""
+        return bool(getattr(NETWORKS[self.kind], "suspects", False))
 
     def make(self, num_players: int) -> nn.Module:
         """A new network of this kind and size, with weights from PyTorch's global generator."""

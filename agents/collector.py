@@ -23,7 +23,9 @@ from agents.learner import LearnerConfig
 from agents.rollout import Rollout
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
+from rs_env.baselines.suspicion import Suspicion, suspicion_size
 from rs_env.cards import NUM_ACTIONS
+from rs_env.engine import entry
 from rs_env.engine.observation import state_spec
 from rs_env.engine.rng import game_key
 from rs_env.engine.state import STATE
@@ -57,12 +59,14 @@ class Collector:
         n = config.rules.num_players
         self.seed = config.seed
         self.company = Company.self_play(n) if company is None else company
-        self._keeps_events = any(map(wants_histories, self.company.frozen))
+        self._suspicion = Suspicion() if config.network.suspects else None
+        self._keeps_events = self._suspicion is not None or any(map(wants_histories, self.company.frozen))
         self.env = SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True, keep_events=self._keeps_events)
         self.batch = self.env.reset(config.seed)
+        size = self.env.layout.size + (suspicion_size(n) if self._suspicion is not None else 0)
         self._keeps_states, width = states, state_spec(n).size if states else 0
         self._carried = ("observation", "action_mask", "action", "notes", *(["state"] if states else []))
-        self.rollout = Rollout.empty(n + steps, games, n, self.env.layout.size, NUM_ACTIONS, width, notes)
+        self.rollout = Rollout.empty(n + steps, games, n, size, NUM_ACTIONS, width, notes)
         self.player = self.company.seats_of(games, n)  # in each game, on each seat
         self.rollout.learns[:] = False
         self._views = empty_views(config.rules, games)
@@ -110,8 +114,16 @@ class Collector:
 
     def _note_decision(self, t: int) -> None:
         rollout, batch = self.rollout, self.batch
-        rollout.observation[t], rollout.action_mask[t] = batch.observation, batch.action_mask
+        size = batch.observation.shape[1]
+        rollout.observation[t, :, :size], rollout.action_mask[t] = batch.observation, batch.action_mask
         rollout.seat[t] = batch.current_player
+        if self._suspicion is not None:
+            games = np.flatnonzero(self.player[np.arange(len(self.player)), rollout.seat[t]] == LEARNER)
+            rollout.observation[t, :, size:] = 0
+            if len(games):
+                entry.view_turns(self.env.states, games, self._views)
+                suspicion = self._suspicion.of(self._views[: len(games)], self.env.histories[games])
+                rollout.observation[t, games, size:] = suspicion
         if self._keeps_states:
             rollout.state[t] = self.env.global_states()
 

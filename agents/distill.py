@@ -37,12 +37,13 @@ from agents.checkpoint import (
 from agents.company import Company
 from agents.learner import LearnerConfig
 from agents.networks import entropy
-from agents.policy import PolicyAgent
+from agents.policy import PolicyAgent, policy_agent
 from agents.settings import MOST, check
 from agents.teacher import Piece, Teacher, begin_work, make_piece, read_piece, write_piece
 from rs_env import ObservationSpec
 from rs_env.arena.workers import one_thread_in_each
 from rs_env.baselines.searchers import Pimc
+from rs_env.baselines.suspicion import suspicion_size
 from rs_env.cards import NUM_ACTIONS
 
 LESSONS = "lessons"
@@ -129,10 +130,13 @@ class Distill:
                 settings.steps,
                 settings.temperature,
                 settings.search(),
+                config.network.suspects,
             )
         )
         rows = self.pieces * settings.games * settings.steps
-        self._observation = np.empty((rows, ObservationSpec(config.rules.num_players).size), np.int8)
+        n = config.rules.num_players
+        size = ObservationSpec(n).size + (suspicion_size(n) if config.network.suspects else 0)
+        self._observation = np.empty((rows, size), np.int8)
         self._values = np.empty((rows, NUM_ACTIONS), np.float32)
         self._there = 0  # pieces whose lessons stand there
 
@@ -153,7 +157,7 @@ class Distill:
 
     def agent(self, name: str, temperature: float) -> PolicyAgent:
         """The network as it is now, as a player."""
-        return PolicyAgent(self.network, self.config.rules.num_players, name, temperature)
+        return policy_agent(self.network, self.config.rules.num_players, name, temperature)
 
     def is_finite(self) -> bool:
         """Whether all weights are finite."""

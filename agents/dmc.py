@@ -32,7 +32,7 @@ from agents.company import Company
 from agents.episodes import RunningEpisodes
 from agents.learner import LearnerConfig
 from agents.networks import sample
-from agents.policy import PolicyAgent
+from agents.policy import PolicyAgent, policy_agent
 from agents.settings import MOST, check
 
 LOWEST_LEARNING_RATE = 0.1  # of the first
@@ -101,7 +101,7 @@ class DMC:
 
     def agent(self, name: str, temperature: float) -> PolicyAgent:
         """The network as it is now, as a player."""
-        return PolicyAgent(self.network, self.config.rules.num_players, name, temperature)
+        return policy_agent(self.network, self.config.rules.num_players, name, temperature)
 
     def is_finite(self) -> bool:
         """Whether all weights are finite."""

@@ -17,7 +17,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from agents.policy import PolicyAgent
+from agents.policy import policy_agent
 from agents.seating import opponent_named
 from agents.seeds import TRAINING_SEEDS
 from rs_env.agent import Agent
@@ -81,7 +81,7 @@ def main(command: Command) -> None:
     checkpoint = load_checkpoint(command.checkpoint)
     rules = checkpoint.rules
     temperature = checkpoint.temperature if command.temperature is None else command.temperature
-    agent = PolicyAgent(checkpoint.policy, rules.num_players, command.checkpoint.name, temperature)
+    agent = policy_agent(checkpoint.policy, rules.num_players, command.checkpoint.name, temperature)
     opponents = [opponent_named(opponent, command.temperature) for opponent in command.opponents]
     duels = evaluate(agent, opponents, rules, command.deals, command.seed)
     with terminal():

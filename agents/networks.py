@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from rs_env.baselines.networks import USUAL_HAND_SIZE
+from rs_env.baselines.suspicion import suspicion_size
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
 from rs_env.engine.layout import Kind, Layout
 from rs_env.engine.observation import observation_spec, state_spec
@@ -15,7 +16,7 @@ class BySuit(nn.Module):
     """What is common to networks that read each suit with the same weights.
 
     layout: of the vectors that it reads. hidden: width of each layer. layers: number of layers that see one suit
-    together with a summary of all.
+    together with a summary of all. extra: entries in percent after those of the layout, which belong to no suit.
 
     Without trumps the rules do not know one suit from another: what is learnt of one is learnt of all. A part of a suit
     is its 13 ranks in each section of cards, its entry in each section of suits, and all that belongs to no suit. The
@@ -24,16 +25,17 @@ class BySuit(nn.Module):
 
     scale: Tensor
 
-    def __init__(self, layout: Layout, hidden: int, layers: int) -> None:
+    def __init__(self, layout: Layout, hidden: int, layers: int, extra: int = 0) -> None:
         super().__init__()
-        self.layout = layout
-        self.register_buffer("scale", _scale(layout), persistent=False)
+        self.layout, self.extra = layout, extra
+        self.register_buffer("scale", _scale(layout, extra), persistent=False)
         self._card_parts = [part.slice for part in layout.of_kind(Kind.CARDS, Kind.CARD)]
         self._suit_parts = [part.slice for part in layout.of_kind(Kind.SUITS, Kind.SUIT)]
         self._other_parts = [part.slice for part in layout.of_kind(Kind.SEATS, Kind.SEAT, Kind.COUNT)]
+        self._extra_part = slice(layout.size, layout.size + extra)
         by_suit = sum(part.stop - part.start for part in self._card_parts + self._suit_parts) // NUM_SUITS
         common = sum(part.stop - part.start for part in self._other_parts)
-        self.first = _orthogonal(nn.Linear(by_suit + common, hidden), 2**0.5)
+        self.first = _orthogonal(nn.Linear(by_suit + common + extra, hidden), 2**0.5)
         self.body = nn.ModuleList(_orthogonal(nn.Linear(2 * hidden, hidden), 2**0.5) for _ in range(layers))
 
     def features(self, vectors: Tensor) -> Tensor:
@@ -49,19 +51,23 @@ class BySuit(nn.Module):
         batch = len(x)
         cards = torch.cat([x[:, part] for part in self._card_parts], 1).view(batch, -1, NUM_SUITS, NUM_RANKS)
         suits = torch.cat([x[:, part] for part in self._suit_parts], 1).view(batch, -1, NUM_SUITS)
-        common = torch.cat([x[:, part] for part in self._other_parts], 1)
+        common = torch.cat([x[:, part] for part in (*self._other_parts, self._extra_part)], 1)
         return torch.cat([cards.transpose(1, 2).flatten(2), suits.transpose(1, 2)], -1), common
 
 
 class PolicyValueNet(BySuit):
-    """From observations to action probabilities and the expected reward of the seat that observes.
+    """A network of kind "suits": from observations to action probabilities and the expected reward of the seat that
+    observes.
 
     num_players: which observation it reads. hidden, layers: see `BySuit`. One network plays every seat, since
     observations are egocentric.
     """
 
-    def __init__(self, num_players: int, hidden: int, layers: int) -> None:
-        super().__init__(observation_spec(num_players), hidden, layers)
+    suspects = False
+    """Whether it reads who sits there, see `SuspectsNet`."""
+
+    def __init__(self, num_players: int, hidden: int, layers: int, extra: int = 0) -> None:
+        super().__init__(observation_spec(num_players), hidden, layers, extra)
         self.card_head = _orthogonal(nn.Linear(hidden, NUM_RANKS), 0.01)
         self.pickup_head = _orthogonal(nn.Linear(hidden, NUM_ACTIONS - NUM_CARDS), 0.01)
         self.value_head = _orthogonal(nn.Linear(hidden, 1), 1.0)
@@ -69,12 +75,23 @@ class PolicyValueNet(BySuit):
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Log-probabilities (B, 53), minus infinity where the mask is 0, and values (B,).
 
-        observation: int8 (B, D). action_mask: int8 (B, 53) with at least one 1 in each row.
+        observation: int8 (B, D + extra). action_mask: int8 (B, 53) with at least one 1 in each row.
         """
         features = self.features(observation)
         summary = features.mean(1)
         logits = torch.cat([self.card_head(features).flatten(1), self.pickup_head(summary)], -1)
         return logits.masked_fill(action_mask == 0, -torch.inf).log_softmax(-1), self.value_head(summary).squeeze(-1)
+
+
+class SuspectsNet(PolicyValueNet):
+    """A network of kind "suspects", which knows who sits there: after the observation it reads how likely each other
+    seat is of each type of player, as `rs_env.baselines.suspicion` tells from the public history.
+    """
+
+    suspects = True
+
+    def __init__(self, num_players: int, hidden: int, layers: int) -> None:
+        super().__init__(num_players, hidden, layers, suspicion_size(num_players))
 
 
 class CentralCritic(BySuit):
@@ -102,11 +119,11 @@ def _in_two_parts(layer: nn.Linear, by_suit: Tensor, common: Tensor) -> Tensor:
     return nn.functional.linear(by_suit, layer.weight[:, :width]) + once[:, None]
 
 
-def _scale(spec: Layout) -> Tensor:
-    """What observations are divided by: their bounds, but for hand sizes, which are rarely near theirs."""
+def _scale(spec: Layout, extra: int) -> Tensor:
+    """What vectors are divided by: their bounds, but for hand sizes, which are rarely near theirs; percents by 100."""
     scale = torch.tensor(spec.high, dtype=torch.float32)
     scale[spec["hand_sizes"]] = USUAL_HAND_SIZE
-    return scale
+    return torch.cat([scale, torch.full((extra,), 100.0)])
 
 
 def sample(log_probs: Tensor, generator: torch.Generator) -> Tensor:

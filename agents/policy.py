@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ from torch import nn
 from agents.checkpoint import load_checkpoint
 from rs_env.agent import seeds_for
 from rs_env.baselines.networks import check_temperature
+from rs_env.baselines.suspicion import Suspicion
 from rs_env.checks import check_seed
 from rs_env.encoding import draws, observations, pick
 from rs_env.engine.view import as_views
+from rs_env.history import Histories
 
 
 class PolicyAgent:
@@ -38,7 +41,7 @@ class PolicyAgent:
         """
         checkpoint = load_checkpoint(path)
         temperature = checkpoint.temperature if temperature is None else temperature
-        return cls(checkpoint.policy, checkpoint.rules.num_players, Path(path).name, temperature)
+        return policy_agent(checkpoint.policy, checkpoint.rules.num_players, Path(path).name, temperature)
 
     def reset(self, seed: int | None) -> None:
         """Draw from this seed from now on; draws depend on it and the view alone, as those of the baselines do."""
@@ -49,7 +52,12 @@ class PolicyAgent:
 
         Raises ValueError for views of another number of players.
         """
-        views = as_views(views)
+        return self._act(as_views(views), seeds, lambda observation: observation)
+
+    def _act(
+        self, views: np.ndarray, seeds: np.ndarray | None, complete: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """The same; `complete` adds to observations what else the network reads."""
         if np.any(views["rules"]["num_players"] != self.num_players):
             raise ValueError(f"views: agent {self.name!r} plays with {self.num_players} players only")
         if not len(views):
@@ -57,9 +65,32 @@ class PolicyAgent:
         observation, mask = observations(views)
         with torch.inference_mode():
             device = next(self.network.parameters()).device
-            log_probs, _ = self.network(torch.from_numpy(observation).to(device), torch.from_numpy(mask).to(device))
+            log_probs, _ = self.network(
+                torch.from_numpy(complete(observation)).to(device), torch.from_numpy(mask).to(device)
+            )
             log_probs = log_probs.cpu()
             if self.temperature == 0:
                 return log_probs.argmax(-1).numpy()
             cumulated = (log_probs / self.temperature).softmax(-1).double().cumsum(-1)
         return pick(cumulated.numpy(), draws(views, seeds_for(views, self._seed, seeds)))
+
+
+class SuspectsAgent(PolicyAgent):
+    """The same with a network that reads who sits there: it asks for histories. Without them nobody is suspected."""
+
+    def __init__(self, network: nn.Module, num_players: int, name: str = "policy", temperature: float = 0.5) -> None:
+        super().__init__(network, num_players, name, temperature)
+        self._suspicion = Suspicion()
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None) -> np.ndarray:
+        """As `PolicyAgent.act`. Raises ValueError for histories that do not lead to their views, too."""
+        views = as_views(views)
+        return self._act(
+            views, seeds, lambda observation: np.concatenate([observation, self._suspicion.of(views, histories)], 1)
+        )
+
+
+def policy_agent(network: nn.Module, num_players: int, name: str = "policy", temperature: float = 0.5) -> PolicyAgent:
+    """The agent that gives this network what it reads."""
+    kind = SuspectsAgent if getattr(network, "suspects", False) else PolicyAgent
+    return kind(network, num_players, name, temperature)

@@ -20,6 +20,7 @@ from agents.seeds import TRAINING_SEEDS
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
 from rs_env.baselines.searchers import Pimc
+from rs_env.baselines.suspicion import Suspicion, suspicion_size
 from rs_env.cards import NUM_ACTIONS
 from rs_env.encoding import pick
 from rs_env.engine import entry
@@ -46,8 +47,8 @@ class Teacher:
     """How pieces are made. The teacher sits on the learner's seats and draws from softmax(values / temperature); all
     seats' decisions become lessons.
 
-    games: side by side in a piece, from fresh deals. steps: decisions of each. search: what it
-    thinks with.
+    games: side by side in a piece, from fresh deals. steps: decisions of each. search: what it thinks with. suspects:
+    lessons tell who sits there, too, after the observation.
     """
 
     rules: Rules
@@ -57,29 +58,35 @@ class Teacher:
     steps: int
     temperature: float
     search: Pimc
+    suspects: bool = False
 
     def piece(self, number: int) -> Piece:
         """Piece `number` of this seed."""
         seed = int(game_key(np.uint64(self.seed), np.uint64(number))) & (TRAINING_SEEDS - 1)
-        events = any(map(wants_histories, self.company.frozen))
+        suspicion = Suspicion() if self.suspects else None
+        events = self.suspects or any(map(wants_histories, self.company.frozen))
         env = SelfPlayVectorEnv(self.games, self.rules, seed, skip_forced=True, keep_events=events)
         rng = np.random.default_rng([self.seed, number])
         for agent in (self.search, *self.company.frozen):
             agent.reset(seed)
         player = self.company.seats_of(self.games, self.rules.num_players)
         everyone, views = np.arange(self.games), empty_views(self.rules, self.games)
-        observation = np.empty((self.steps, self.games, env.layout.size), np.int8)
+        size = env.layout.size
+        extra = suspicion_size(self.rules.num_players) if self.suspects else 0
+        observation = np.empty((self.steps, self.games, size + extra), np.int8)
         values = np.empty((self.steps, self.games, NUM_ACTIONS), np.float32)
         batch, episodes, capped = env.reset(seed), 0, 0
         for t in range(self.steps):
             entry.view_turns(env.states, everyone, views)
-            observation[t], values[t] = batch.observation, self.search.values(views)
+            observation[t, :, :size], values[t] = batch.observation, self.search.values(views)
+            if suspicion is not None:
+                observation[t, :, size:] = suspicion.of(views, env.histories[everyone])
             actions = drawn(values[t], self.temperature, rng)
             act_frozen(self.company, player[everyone, batch.current_player], env, views, actions)
             batch = env.step(actions)
             capped += int(batch.truncated.sum())
             episodes += int((batch.terminated | batch.truncated).sum())
-        return Piece(observation.reshape(-1, env.layout.size), values.reshape(-1, NUM_ACTIONS), episodes, capped)
+        return Piece(observation.reshape(-1, size + extra), values.reshape(-1, NUM_ACTIONS), episodes, capped)
 
 
 def drawn(values: np.ndarray, temperature: float, rng: np.random.Generator) -> np.ndarray:

@@ -9,11 +9,11 @@ from inspect import Parameter, Signature
 
 from rs_env.agent import Agent, build, check_is_agent
 from rs_env.baselines import network_players
-from rs_env.baselines.rule_based import RuleBasedAgent
+from rs_env.baselines.rule_based import RuleBasedAgent, stranger
 from rs_env.baselines.searchers import Adaptive, Ismcts, Pimc, SeesAll
 from rs_env.baselines.tips import LADDER, TIPS, weights_of
 
-__all__ = ["AGENTS", "Agent", "NETWORK_AGENTS", "as_agent", "make_agent"]
+__all__ = ["AGENTS", "Agent", "NETWORK_AGENTS", "OTHER_AGENTS", "as_agent", "make_agent"]
 
 _HEAVIEST = 1_000_000  # of all weights, so that sums are finite and draws among equals are not lost in rounding
 
@@ -68,10 +68,15 @@ NETWORK_AGENTS: dict[str, Callable[..., Agent]] = {
 """What makes the players with trained networks. They need files, and the library safetensors to read them, so they are
 no part of leagues of all baselines."""
 
+OTHER_AGENTS: dict[str, Callable[..., Agent]] = {"stranger": stranger}
+"""What makes whole families of players, one for each seed: no part of such leagues either."""
+
 
 def make_agent(text: str) -> Agent:
-    """The agent of this name, one of `AGENTS` or `NETWORK_AGENTS`; options follow as ``"name:option=value,..."``."""
-    return build(AGENTS | NETWORK_AGENTS, text)
+    """The agent of this name, one of `AGENTS`, `NETWORK_AGENTS` or `OTHER_AGENTS`; options follow as
+    ``"name:option=value,..."``.
+    """
+    return build(AGENTS | NETWORK_AGENTS | OTHER_AGENTS, text)
 
 
 def as_agent(agent: str | Agent) -> Agent:

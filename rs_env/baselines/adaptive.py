@@ -23,7 +23,7 @@ from rs_env.engine.belief import draw, prepare
 from rs_env.engine.history import trace
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix, unit
-from rs_env.engine.types import Array, Number, Seat, States, Stream, Views
+from rs_env.engine.types import Array, Number, Real, Seat, States, Stream, Views
 from rs_env.engine.view import view_key
 
 UNFIT = -3  # instead of an action: the history does not lead to the view
@@ -93,7 +93,7 @@ def _assign(memory: Memory, posterior: Array, seat: Seat, players: Number, own: 
 
 
 @njit
-def _weigh(
+def weigh(
     views: Views, i: Number, told: Told, stream: Stream, rating: Rating, memory: tuple[Memory, Worlds]
 ) -> tuple[bool, Stream]:
     """Sample worlds that agree with view i, after `prepare`, and weigh them by what is told. Returns whether the
@@ -113,6 +113,15 @@ def _weigh(
     weigh_worlds(view, count, worlds.states, rating, worlds.weights, worlds.posterior)
     _normalise(worlds.weights, worlds.trust)
     return True, stream
+
+
+@njit
+def likelihood(worlds: Worlds, seat: Seat, kind: Number) -> Real:
+    """How likely a seat is of a type, over all worlds, after `weigh`."""
+    likely = 0.0
+    for m in range(worlds.weights.shape[0]):
+        likely += worlds.weights[m] * worlds.posterior[m, seat, kind]
+    return likely
 
 
 @njit(cache=True, nogil=True)
@@ -137,15 +146,13 @@ def remember_all(
         after[i] = told.priors[i]
         if prepare(view, mine.beliefs[0]) == 0.0:
             return i
-        fits, _ = _weigh(views, i, told, view_key(view, seeds[i]), rating, memory)
+        fits, _ = weigh(views, i, told, view_key(view, seeds[i]), rating, memory)
         if not fits:
             return i
         n, seat = np.int64(view.rules.num_players), np.int64(view.seat)
         for other in range(1, n):
             for kind in range(fresh.shape[0]):
-                likely = 0.0
-                for m in range(worlds.weights.shape[0]):
-                    likely += worlds.weights[m] * worlds.posterior[m, (seat + other) % n, kind]
+                likely = likelihood(worlds, (seat + other) % n, kind)
                 after[i, other, kind] = (1.0 - change) * likely + change * fresh[kind]
     return -1
 
@@ -171,7 +178,7 @@ def adaptive_all(
         actions[i] = without_search(view, mine)
         if actions[i] != UNDECIDED:
             continue
-        fits, stream = _weigh(views, i, told, stream, rating, (mine, worlds))
+        fits, stream = weigh(views, i, told, stream, rating, (mine, worlds))
         if not fits:
             actions[i] = UNFIT
             continue

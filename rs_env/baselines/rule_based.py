@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rs_env.agent import own, seeds_for
-from rs_env.baselines.tips import act_all, policy_all
+from rs_env.baselines.tips import LADDER, TIPS, act_all, policy_all, weights_of
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed
 from rs_env.engine.view import as_views
@@ -37,3 +37,17 @@ class RuleBasedAgent:
         probabilities = np.zeros((len(views), NUM_ACTIONS))
         policy_all(self.weights, views, probabilities)
         return probabilities
+
+
+_USED, _REVERSED = 0.7, 0.1  # chances that a stranger minds a tip, and that it does the contrary
+_DEFAULTS = LADDER["heuristic"] | {"low": 0.02, "dump": 0.3}
+
+
+def stranger(*, seed: int = 0) -> RuleBasedAgent:
+    """A rule-based player as nobody has met it: each tip weighs what it does with the heuristic times a log-normal
+    number, or nothing, by this seed. Players of all seeds are company for learners that are to meet anybody.
+    """
+    rng = np.random.default_rng([check_seed(seed), len(TIPS)])
+    scale = np.exp(rng.normal(size=len(TIPS)))
+    sign = np.where(rng.random(len(TIPS)) < _REVERSED, -1.0, 1.0) * (rng.random(len(TIPS)) < _USED)
+    return RuleBasedAgent(f"stranger {seed}", weights_of(**{tip: _DEFAULTS[tip] for tip in TIPS}) * scale * sign)
