@@ -13,14 +13,11 @@ is flat: the policy plays best at a temperature far below 1. To go on learning f
 from __future__ import annotations
 
 import math
-import multiprocessing
-import sys
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import torch
@@ -39,11 +36,11 @@ from agents.learner import LearnerConfig
 from agents.networks import entropy
 from agents.policy import PolicyAgent
 from agents.settings import MOST, check
-from agents.teacher import Piece, Teacher, begin_work, make_piece, read_piece, write_piece
+from agents.teacher import Piece, Teacher, make_piece, read_piece, write_piece
 from rs_env import ObservationSpec
-from rs_env.arena.workers import one_thread_in_each
 from rs_env.baselines.searchers import Pimc
 from rs_env.cards import NUM_ACTIONS
+from rs_env.executors import Processes, result_of, submit
 
 LESSONS = "lessons"
 """Folder of the pieces, in that of the run."""
@@ -253,7 +250,7 @@ class Lessons:
         if kept is not None:
             return kept
         made = self._made.pop(number, None)
-        piece = self.teacher.piece(number) if made is None else made.result()
+        piece = self.teacher.piece(number) if made is None else result_of(made)
         write_piece(path, piece)
         return piece
 
@@ -271,25 +268,11 @@ class Lessons:
             if not (workers and missing):
                 yield
                 return
-            context = multiprocessing.get_context("spawn")  # a fork would copy the locks of torch's threads
-            with ProcessPoolExecutor(workers, context, begin_work, (self.teacher,)) as pool:
-                try:
-                    with _born_bare():
-                        self._made = {number: pool.submit(make_piece, number) for number in missing}
-                    yield
-                finally:
-                    pool.shutdown(wait=False, cancel_futures=True)
+            pool = Processes(min(workers, len(missing)), with_main=False)
+            try:
+                self._made = {number: submit(pool, make_piece, self.teacher, number) for number in missing}
+                yield
+            finally:
+                pool.shutdown(cancel_futures=True)
         finally:
             self._folder, self._made = None, {}
-
-
-@contextmanager
-def _born_bare() -> Iterator[None]:
-    """Processes started within do not load this one's main module, and with it torch, and compute on one thread."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        with one_thread_in_each():
-            yield
-    finally:
-        sys.modules["__main__"] = main

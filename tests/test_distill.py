@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -145,14 +146,11 @@ def test_processes_that_make_lessons_load_no_torch(tmp_path: Path) -> None:
     """Nor the main module, whatever it imports."""
     (tmp_path / "script.py").write_text(
         "import sys, torch\n"
-        "from concurrent.futures import ProcessPoolExecutor\n"
-        "from multiprocessing import get_context\n"
-        "from agents.distill import _born_bare\n"
-        "from agents.teacher import begin_work\n"
+        "from agents.distill import Processes\n"
         "if __name__ == '__main__':\n"
-        "    with ProcessPoolExecutor(1, get_context('spawn'), begin_work, (None,)) as pool:\n"
-        "        with _born_bare():\n"
-        '            asked = pool.submit(eval, \'("torch" in __import__("sys").modules)\')\n'
+        "    with Processes(1, with_main=False) as pool:\n"
+        "        pool.submit(exec, 'import agents.teacher').result()\n"
+        '        asked = pool.submit(eval, \'("torch" in __import__("sys").modules)\')\n'
         "        print(asked.result(), 'torch' in sys.modules)\n",
         encoding="utf-8",
     )
@@ -275,10 +273,12 @@ def test_company_survives_a_round_trip() -> None:
     assert make_agent("heuristic").name == "heuristic"
 
 
-def test_a_process_that_dies_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from concurrent.futures.process import BrokenProcessPool
+def ends_its_process(teacher: Teacher, number: int) -> None:
+    os._exit(1)
 
+
+def test_a_process_that_dies_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = replace(CONFIG, settings=replace(CONFIG.settings, workers=1)).make_learner()
-    monkeypatch.setattr(agents.distill, "make_piece", sys.exit)
-    with pytest.raises((BrokenProcessPool, SystemExit)), learner.working_in(tmp_path):
+    monkeypatch.setattr(agents.distill, "make_piece", ends_its_process)
+    with pytest.raises(ChildProcessError, match="a process has ended"), learner.working_in(tmp_path):
         learner.iterate()
