@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from agents.architectures import NetworkConfig
 from agents.checkpoint import load_checkpoint
+from agents.distributed import ranks
 from agents.seeds import TRAINING_SEEDS
 from agents.settings import check, devices
 from rs_env.agent import Agent
@@ -60,7 +61,7 @@ class LearnerConfig:
 
     def _started_network(self) -> nn.Module:
         """The network of `start`. Raises ValueError unless it is of this kind, size and number of players."""
-        found = load_checkpoint(self.start)
+        found = ranks().of_first(lambda: load_checkpoint(self.start))
         kind = (NetworkConfig(**found.config["network"]), found.rules.num_players)
         wanted = (self.network, self.rules.num_players)
         check("start", self.start, kind == wanted, f"a network like this run's, for {wanted[1]} players: {wanted[0]}")
@@ -75,6 +76,9 @@ class Learner(Protocol):
 
     A learner that keeps files of its own, or has processes work for it, has a method ``working_in(folder)`` beside:
     a context within which a run trains, given the run's folder. It must iterate without it, too.
+
+    One that several ranks can train (`agents.distributed`) says so by ``works_in_ranks = True``. Its weights, metrics
+    and tensors must then be the same on all of them.
     """
 
     iteration: int

@@ -26,6 +26,7 @@ from agents.checkpoint import (
 )
 from agents.collector import Collector
 from agents.company import Company
+from agents.distributed import ranks
 from agents.learner import LearnerConfig
 from agents.networks import entropy, sample
 from agents.policy import PolicyAgent
@@ -82,14 +83,17 @@ class PPO:
     """A `Learner`: ``iterate()`` plays ``settings.steps`` decisions in each game and learns from them.
 
     Draws come from one generator on the CPU, whatever the device: first those of the actions, then the order of
-    minibatches.
+    minibatches. Several ranks make the same draws, for all games; each plays and learns from its own.
     """
+
+    works_in_ranks = True
 
     def __init__(self, config: LearnerConfig, settings: PPOConfig, company: Company | None = None) -> None:
         self.config, self.settings = config, settings
-        self.iteration = 0
+        self.iteration, self.ranks = 0, ranks()
         self.generator = torch.Generator().manual_seed(config.seed)
         self.network = config.new_network()
+        self._parallel = self.ranks.parallel(self.network)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, eps=1e-5)
         self.collector = Collector(config, settings.num_envs, settings.steps, company, notes=2)
         self.rollout = self.collector.rollout
@@ -147,13 +151,26 @@ class PPO:
         log_probs, self.value[t, games] = self._look(
             self.rollout.observation[t, games], self.rollout.action_mask[t, games]
         )
-        action = sample(log_probs, self.generator)
+        action = self._sample(log_probs)
         self.log_prob[t, games] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
         return action.numpy()
+
+    def _sample(self, log_probs: Tensor) -> Tensor:
+        """Actions (G,), of draws for the games of all ranks."""
+        if self.ranks.size == 1:
+            return sample(log_probs, self.generator)
+        own = len(log_probs)
+        counts = [own] * self.ranks.size if self.collector.everywhere else self.ranks.of_each(own)
+        begin = sum(counts[: self.ranks.number])
+        everyone = torch.zeros(sum(counts), log_probs.shape[1])  # of others any policy: what they draw is theirs
+        everyone[begin : begin + own] = log_probs
+        return sample(everyone, self.generator)[begin : begin + own] if len(everyone) else everyone[:, 0].long()
 
     @torch.inference_mode()
     def _look(self, observation: np.ndarray, action_mask: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """Log-probabilities and values of the network, on the CPU."""
+        if not len(observation):  # of a rank, where the learner has no seat to move
+            return torch.zeros(action_mask.shape), np.zeros(0, np.float32)
         log_probs, value = self.network(self._on_device(observation), self._on_device(action_mask))
         return log_probs.cpu(), value.cpu().numpy()
 
@@ -167,31 +184,23 @@ class PPO:
 
     def _learn(self, progress: float) -> dict[str, float]:
         settings, rollout = self.settings, self.rollout
-        advantage, valid = self.advantages()
-        value = self.value[:-1]
+        advantage, valid = (self.ranks.joined(array, 1) for array in self.advantages())  # of the games of all ranks
+        value = self.ranks.joined(self.value[:-1], 1)
         returns = advantage + value
         learning_rate = settings.learning_rate * (1 - (1 - LOWEST_LEARNING_RATE) * progress)
         entropy_weight = settings.entropy_start + (settings.entropy_end - settings.entropy_start) * progress
         self.optimizer.param_groups[0]["lr"] = learning_rate
-        columns = [
-            self._on_device(column.reshape(-1, *column.shape[2:]))
-            for column in (
-                rollout.observation[:-1],
-                rollout.action_mask[:-1],
-                rollout.action,
-                self.log_prob,
-                advantage,
-                returns,
-            )
-        ]
+        own = [rollout.observation[:-1], rollout.action_mask[:-1], rollout.action, self.log_prob]
+        columns = [self._on_device(column.reshape(-1, *column.shape[2:])) for column in (*own, advantage, returns)]
         sums: dict[str, list[float]] = {}
         for part in self._minibatches(torch.from_numpy(np.flatnonzero(valid))):
-            for name, number in self._gradient_step([column[part] for column in columns], entropy_weight).items():
+            for name, number in self._gradient_step(part, columns, entropy_weight).items():
                 sums.setdefault(name, []).append(number)
+        means = self.ranks.sums(*(float(np.mean(values)) for values in sums.values()))
         variance = float(np.var(returns[valid]))
         unexplained = float(np.var((returns - value)[valid]))
         return {
-            **{name: float(np.mean(values)) for name, values in sums.items()},
+            **{name: mean / self.ranks.size for name, mean in zip(sums, means, strict=True)},
             "losses/explained_variance": 1 - unexplained / variance if variance > 0 else 0.0,
             "charts/learning_rate": learning_rate,
             "charts/entropy_weight": entropy_weight,
@@ -205,17 +214,37 @@ class PPO:
                 if len(part) > 1:  # an advantage cannot be normalised alone
                     yield part.to(self.config.device)
 
-    def _gradient_step(self, columns: list[Tensor], entropy_weight: float) -> dict[str, float]:
+    def _own(self, part: Tensor) -> tuple[Tensor, Tensor]:
+        """Which of these rows of all games are this rank's, and their numbers among its own."""
+        games = self.collector.env.num_envs
+        t, b = part // self.settings.num_envs, part % self.settings.num_envs - self.ranks.number * games
+        places = torch.nonzero((b >= 0) & (b < games)).squeeze(1)
+        return places, t[places] * games + b[places]
+
+    def _gradient_step(self, part: Tensor, columns: list[Tensor], entropy_weight: float) -> dict[str, float]:
+        """One step on these rows of all games. columns: of this rank's games, then of all games."""
         settings = self.settings
-        observation, mask, action, old_log_prob, advantage, returns = columns
-        log_probs, value = self.network(observation, mask)
+        advantage, returns = columns[4][part], columns[5][part]
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        rows = part
+        if self.ranks.size > 1:
+            places, rows = self._own(part)
+            advantage, returns = advantage[places], returns[places]
+        mine = len(rows)
+        if not mine:  # some row, of which nothing is learnt: every rank has to take part
+            rows, advantage, returns = part.new_zeros(1), advantage.new_zeros(1), returns.new_zeros(1)
+
+        def mean(values: Tensor) -> Tensor:
+            return self.ranks.mean(values if mine else values[:0], len(part))
+
+        observation, mask, action, old_log_prob = (column[rows] for column in columns[:4])
+        log_probs, value = self._parallel(observation, mask)
         log_ratio = log_probs.gather(1, action[:, None]).squeeze(1) - old_log_prob
         ratio = log_ratio.exp()
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-        policy_loss = -torch.min(advantage * ratio, advantage * clipped).mean()
-        value_loss = 0.5 * (value - returns).square().mean()
-        mean_entropy = entropy(log_probs).mean()
+        policy_loss = -mean(torch.min(advantage * ratio, advantage * clipped))
+        value_loss = 0.5 * mean((value - returns).square())
+        mean_entropy = mean(entropy(log_probs))
         loss = policy_loss + settings.value_weight * value_loss - entropy_weight * mean_entropy
         self.optimizer.zero_grad()
         loss.backward()
@@ -226,6 +255,6 @@ class PPO:
                 "losses/policy_loss": policy_loss.item(),
                 "losses/value_loss": value_loss.item(),
                 "losses/entropy": mean_entropy.item(),
-                "losses/approx_kl": ((ratio - 1) - log_ratio).mean().item(),
-                "losses/clipfrac": ((ratio - 1).abs() > settings.clip).float().mean().item(),
+                "losses/approx_kl": mean((ratio - 1) - log_ratio).item(),
+                "losses/clipfrac": mean(((ratio - 1).abs() > settings.clip).float()).item(),
             }
