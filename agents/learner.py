@@ -8,6 +8,7 @@ one line in `agents.registry`. `agents.ppo` is an example. Parts to build it fro
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Protocol
 
 import torch
@@ -22,6 +23,8 @@ from agents.settings import check, devices
 from rs_env.agent import Agent
 from rs_env.checks import check_whole
 from rs_env.rules import Rules
+
+_torch_draws = Lock()  # of the one generator that a process has, whatever threads train in it
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class LearnerConfig:
         """The network on its device, with its first weights from the seed, or from `start`."""
         if self.start:
             return self._started_network().to(self.device)
-        with torch.random.fork_rng(devices=[]):
+        with _torch_draws, torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             return self.network.make(self.rules.num_players).to(self.device)
 
