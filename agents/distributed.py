@@ -10,6 +10,8 @@ the same, but for the rounding of sums. The first rank alone reads and writes th
 from __future__ import annotations
 
 import os
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,7 +111,11 @@ class Ranks:
 
     def parallel(self, network: nn.Module) -> nn.Module:
         """The network to learn with: its gradients are means over the ranks."""
-        return network if self.size == 1 else DistributedDataParallel(network, broadcast_buffers=False)
+        if self.size == 1:
+            return network
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # the newest has another name for what older ones lack
+            return DistributedDataParallel(network, broadcast_buffers=False)
 
 
 def ranks() -> Ranks:
@@ -138,4 +144,7 @@ def together() -> Iterator[Ranks]:
         told = str(error).splitlines()[0]
         raise ChildProcessError(f"rank {ranks().number}: another rank has ended, which tells why ({told})") from None
     finally:
+        # Gloo's threads need the interpreter to free what they have sent, which they must have done before the last
+        # network that they served is freed: that waits for the threads, and keeps the interpreter meanwhile.
+        time.sleep(0.1)
         dist.destroy_process_group()
