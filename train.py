@@ -47,9 +47,11 @@ class Command(Generic[Settings]):
     smoke: bool = False
     """Run configs/smoke.toml: a few seconds, to see that everything works."""
     resume: OptionalFolder = None
-    """Folder of a run to continue; it keeps all its settings, so none can be given."""
+    """Folder of a run to continue; it keeps all its settings, so that nothing but --cluster can be given."""
     run: OptionalFolder = None
     """Folder to write to; it must not hold a run. Default: runs/<date and time>."""
+    cluster: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
+    """Dask scheduler whose workers make the lessons of a teacher, such as tcp://host:8786; changes no result."""
     stages: tyro.conf.Suppress[tyro.conf.Fixed[tuple[TrainConfig, ...]]] = ()
     """Runs in a row, where the config file has some: each takes from `settings` what it has not of its own."""
 
@@ -64,8 +66,9 @@ def parse(arguments: list[str]) -> Command:
     known, _ = first.parse_known_args(arguments)
     if known.smoke and known.config:
         raise ValueError("--smoke is a config of its own: it cannot be given together with --config")
-    if known.resume is not None and len([a for a in arguments if a.startswith("-")]) > 1:
-        raise ValueError("--resume keeps all settings of its run: nothing else can be given with it")
+    others = [a for a in arguments if a.startswith("-") and a.partition("=")[0] not in ("--resume", "--cluster")]
+    if known.resume is not None and others:
+        raise ValueError("--resume keeps all settings of its run: nothing but --cluster can be given with it")
     path = CONFIGS / "smoke.toml" if known.smoke else known.config or CONFIGS / "default.toml"
     experiment = load_experiment(path, known.learner)
     config = experiment.settings
@@ -89,6 +92,7 @@ def _train(command: Command, console: Console) -> None:
     from agents.distributed import ranks
 
     run = begun(command)
+    run.cluster = command.cluster
     console.print(f"run folder: {run.folder}", markup=False)
     with interrupted_with(f"go on with: {sys.executable} train.py --resume {run.folder}"):
         if run.complete:

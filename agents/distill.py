@@ -41,7 +41,7 @@ from agents.teacher import Piece, Teacher, make_piece, read_piece, write_piece
 from rs_env import ObservationSpec
 from rs_env.baselines.searchers import Pimc
 from rs_env.cards import NUM_ACTIONS
-from rs_env.executors import Processes, result_of, submit
+from rs_env.executors import executor_of, result_of, submit
 
 LESSONS = "lessons"
 """Folder of the pieces, in that of the run."""
@@ -175,9 +175,9 @@ class Distill:
         self.iteration = iteration
 
     @contextmanager
-    def working_in(self, folder: Path) -> Iterator[None]:
+    def working_in(self, folder: Path, cluster: str | None = None) -> Iterator[None]:
         """Keep lessons in this folder, and have others make those to come, while within."""
-        with self.lessons.kept_in(folder / LESSONS, range(self.pieces), self.settings.workers):
+        with self.lessons.kept_in(folder / LESSONS, range(self.pieces), self.settings.workers, cluster):
             yield
 
     # One iteration
@@ -269,21 +269,21 @@ class Lessons:
         return self.teacher.piece(number) if made is None else result_of(made)
 
     @contextmanager
-    def kept_in(self, folder: Path, numbers: range, workers: int) -> Iterator[None]:
-        """Keep pieces in this folder, and have so many processes make those of these numbers that are not there."""
+    def kept_in(self, folder: Path, numbers: range, workers: int, cluster: str | None = None) -> Iterator[None]:
+        """Keep pieces in this folder, and have so many processes, or the workers of a Dask cluster, make those of these
+        numbers that are not there.
+        """
         self._folder = folder
-        missing = ranks().of_first(lambda: _missing_in(folder, numbers))[ranks().number :: ranks().size]
+        everyone = ranks().of_first(lambda: _missing_in(folder, numbers))
+        missing = [number for number in everyone if number % ranks().size == ranks().number]
         workers = ranks().here(workers) if workers else 0
         try:
-            if not (workers and missing):
+            if not missing or (not workers and cluster is None):
                 yield
                 return
-            pool = Processes(min(workers, len(missing)), with_main=False)
-            try:
-                self._made = {number: submit(pool, make_piece, self.teacher, number) for number in missing}
+            with executor_of(min(workers, len(missing)), cluster, with_main=False) as (executor, _):
+                self._made = {number: submit(executor, make_piece, self.teacher, number) for number in missing}
                 yield
-            finally:
-                pool.shutdown(cancel_futures=True)
         finally:
             self._folder, self._made = None, {}
 

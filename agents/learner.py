@@ -78,7 +78,8 @@ class Learner(Protocol):
     (None: the learner on all seats). The same arguments must give the same iterations.
 
     A learner that keeps files of its own, or has processes work for it, has a method ``working_in(folder)`` beside:
-    a context within which a run trains, given the run's folder. It must iterate without it, too.
+    a context within which a run trains, given the run's folder. It must iterate without it, too. Where a Dask cluster
+    is to work for it, there is a further argument ``cluster``, the address of its scheduler.
 
     One that several ranks can train (`agents.distributed`) says so by ``works_in_ranks = True``. Its weights, metrics
     and tensors must then be the same on all of them.

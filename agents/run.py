@@ -60,8 +60,11 @@ class DivergedError(ValueError):
 class Run:
     """A run in `folder`, new or, with `Run.resume`, continued.
 
+    cluster: address of a Dask scheduler, whose workers work for a learner that has work for others.
     Raises ValueError for a folder that holds anything of a run, and where another process trains there.
     """
+
+    cluster: str | None = None
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
         self.config, self.folder, self.seconds, self._best = config, folder, 0.0, -1.0
@@ -204,11 +207,11 @@ class Run:
 
     def _train(self, meter: Meter) -> bool:
         learner, total = self.learner, self.learner.iterations
-        working_in = getattr(learner, "working_in", nullcontext)
+        working_in = getattr(learner, "working_in", lambda folder, **_: nullcontext())
         with (
             _interruption() as interrupted,
             log_in(self.folder, learner.decisions, ranks().is_first) as log,
-            working_in(self.folder),
+            working_in(self.folder, **({} if self.cluster is None else {"cluster": self.cluster})),
         ):
             meter.show(learner.iteration, total)
             while learner.iteration < total and not ranks().any(bool(interrupted)):

@@ -34,8 +34,11 @@ from rs_env.files import write_whole
 class StagedRun:
     """Stages in `folder`, new or, with `StagedRun.resume`, continued.
 
-    Raises ValueError for a folder that holds anything of a run, and for a stage that could not begin.
+    cluster: as of `Run`. Raises ValueError for a folder that holds anything of a run, and for a stage that could not
+    begin.
     """
+
+    cluster: str | None = None
 
     def __init__(self, stages: Sequence[TrainConfig], folder: Path) -> None:
         self.stages, self.folder = tuple(stages), folder
@@ -97,6 +100,7 @@ class StagedRun:
             config = replace(config, start=str(self.folder_of(number - 1)))
         begun = ranks().of_first((folder / CONFIG).exists)
         run = Run.resume(folder) if begun else Run(config, folder)
+        run.cluster = self.cluster
         begin = self._begin_of(number)
         if not run.train(console, replace(meter, begin=begin, length=config.minutes, label=f"{folder.name} ")):
             return False

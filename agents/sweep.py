@@ -27,7 +27,7 @@ import tomllib
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,7 +45,7 @@ from agents.config import Experiment, TrainConfig, load_experiment
 from agents.settings import check, check_names
 from agents.trial import interquartile_mean, result_of_setting, train_one
 from rs_env.command_line import end_with, interrupted_with, status_of, terminal
-from rs_env.executors import Processes, cluster, in_order
+from rs_env.executors import executor_of, in_order
 from rs_env.files import only_process_in, write_whole
 from rs_env.flags import Folder, OptionalFolder, Whole, parsed
 
@@ -235,20 +235,11 @@ def _check_same(path: Path, sweep: Sweep) -> None:
     write_whole(path, told)
 
 
-@contextmanager
-def _workers(command: Command) -> Iterator[tuple[Executor | None, int]]:
+def _workers(command: Command) -> AbstractContextManager[tuple[Executor | None, int]]:
     """Who trains, and how many runs at once; None: this process."""
-    if command.cluster is not None:
-        with cluster(command.cluster) as found:
-            yield found
-    elif command.processes > 1:
-        pool = Processes(command.processes, with_main=False)
-        try:
-            yield pool, command.processes
-        finally:
-            pool.shutdown(cancel_futures=True)
-    else:
-        yield None, 1
+    if command.cluster is None and command.processes == 1:
+        return nullcontext((None, 1))
+    return executor_of(command.processes, command.cluster, with_main=False)
 
 
 def _train(

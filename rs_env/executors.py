@@ -162,6 +162,22 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
 # Processes of this machine
 
 
+@contextmanager
+def executor_of(processes: int, cluster_at: str | None, **options: bool) -> Iterator[tuple[Executor, int]]:
+    """The executor of a Dask cluster, where its address is given, else so many `Processes` with these options, and how
+    many pieces to give it at once. At the end, what they are still at is given up.
+    """
+    if cluster_at is not None:
+        with cluster(cluster_at) as found:
+            yield found
+        return
+    pool = Processes(processes, **options)
+    try:
+        yield pool, processes
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 class Processes(ThreadPoolExecutor):
     """Spawned processes of this machine, each on one thread, as an executor. A script must start its work under
     ``if __name__ == "__main__"``.
@@ -256,7 +272,7 @@ def _work(pipe: Connection) -> None:
     try:
         while True:
             pipe.send_bytes(_answer(pipe.recv_bytes()))
-    except (EOFError, OSError):  # the main process is gone
+    except (EOFError, OSError, KeyboardInterrupt):  # the main process is gone, or a run was told to stop
         return
 
 

@@ -18,7 +18,7 @@ from rs_env.arena.players import agent_seed, build_agents
 from rs_env.arena.settings import How, Plan
 from rs_env.arena.sitting import Memories
 from rs_env.arena.tables import games_per_deal, seatings
-from rs_env.executors import Processes, cluster, in_order
+from rs_env.executors import executor_of, in_order
 
 GAMES_AT_ONCE = 1024
 _CHUNKS_PER_PROCESS = 4  # at least, so that all have something to do to the end
@@ -74,18 +74,12 @@ class Crew:
 @contextmanager
 def at_work(how: How) -> Iterator[How]:
     """The same with an executor that is open within, or without any where this process plays alone."""
-    if how.cluster is not None:
-        with cluster(how.cluster) as (executor, places):
-            yield replace(how, cluster=None, executor=executor, processes=places)
-    elif how.executor is None and how.processes > 1:
-        # Daemons may have no processes of their own, which isolated agents need.
-        executor = Processes(how.processes, daemon=not how.isolated)
-        try:
-            yield replace(how, executor=executor)
-        finally:
-            executor.shutdown(cancel_futures=True)
-    else:
+    if how.executor is not None or not how.elsewhere:
         yield how
+        return
+    # Daemons may have no processes of their own, which isolated agents need.
+    with executor_of(how.processes, how.cluster, daemon=not how.isolated) as (executor, places):
+        yield replace(how, cluster=None, executor=executor, processes=places)
 
 
 class Workplace:
