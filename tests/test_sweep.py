@@ -135,7 +135,8 @@ def test_a_setting_of_its_own_is_left_to_a_stage(file: Path) -> None:
     with pytest.raises(
         ValueError, match=r"ppo.learning_rate=0.001 is not allowed: it must be left to the stages \[1\]"
     ):
-        Sweep.read(file).configs({"ppo.learning_rate": 1e-3}, 1)
+        Sweep.read(file)
+    file.write_text(GRID.replace("learning_rate", "clip"), encoding="utf-8")
     (stage,) = Sweep.read(file).configs({"ppo.clip": 0.3}, 8)
     assert (stage.settings.clip, stage.settings.learning_rate, stage.seed) == (0.3, 0.5, 8)
 
