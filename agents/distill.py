@@ -13,6 +13,8 @@ is flat: the policy plays best at a temperature far below 1. To go on learning f
 from __future__ import annotations
 
 import math
+import multiprocessing
+import pickle
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -276,13 +278,15 @@ class Lessons:
         self._folder = folder
         everyone = ranks().of_first(lambda: _missing_in(folder, numbers))
         missing = [number for number in everyone if number % ranks().size == ranks().number]
-        workers = ranks().here(workers) if workers else 0
+        # A worker that trains a run of a sweep is a daemon, which may have no processes of its own.
+        workers = ranks().here(workers) if workers and not multiprocessing.current_process().daemon else 0
         try:
             if not missing or (not workers and cluster is None):
                 yield
                 return
             with executor_of(min(workers, len(missing)), cluster, with_main=False) as (executor, _):
-                self._made = {number: submit(executor, make_piece, self.teacher, number) for number in missing}
+                teacher = pickle.dumps(self.teacher)
+                self._made = {number: submit(executor, make_piece, teacher, number) for number in missing}
                 yield
         finally:
             self._folder, self._made = None, {}

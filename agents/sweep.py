@@ -51,7 +51,7 @@ from rs_env.flags import Folder, OptionalFolder, Whole, parsed
 
 SWEEP, RESULTS, TABLE = "sweep.json", "results.json", "results.md"
 SAMPLERS = {"tpe": "TPESampler", "random": "RandomSampler", "qmc": "QMCSampler", "cmaes": "CmaEsSampler"}
-_KEYS = {"config", "seeds", "grid", "search", "sampler", "trials", "at_once", "sampler_seed"}
+_KEYS = ("config", "seeds", "grid", "search", "sampler", "trials", "at_once", "sampler_seed")
 Values = dict[str, Any]  # settings by dotted name
 
 
