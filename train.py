@@ -5,6 +5,7 @@ python train.py --smoke                                    # a few seconds, to s
 python train.py --config configs/strong.toml               # the strongest network, about ten minutes
 python train.py --config configs/schweller.toml --seed 7   # another experiment, with a setting changed
 python train.py --resume runs/first                        # go on where a run was interrupted
+torchrun --nproc-per-node=2 train.py                       # the same by two processes, or more on several machines
 """
 
 from __future__ import annotations
@@ -46,9 +47,11 @@ class Command(Generic[Settings]):
     smoke: bool = False
     """Run configs/smoke.toml: a few seconds, to see that everything works."""
     resume: OptionalFolder = None
-    """Folder of a run to continue; it keeps all its settings, so none can be given."""
+    """Folder of a run to continue; it keeps all its settings, so that nothing but --cluster can be given."""
     run: OptionalFolder = None
     """Folder to write to; it must not hold a run. Default: runs/<date and time>."""
+    cluster: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
+    """Dask scheduler whose workers make the lessons of a teacher, such as tcp://host:8786; changes no result."""
     stages: tyro.conf.Suppress[tyro.conf.Fixed[tuple[TrainConfig, ...]]] = ()
     """Runs in a row, where the config file has some: each takes from `settings` what it has not of its own."""
 
@@ -63,8 +66,9 @@ def parse(arguments: list[str]) -> Command:
     known, _ = first.parse_known_args(arguments)
     if known.smoke and known.config:
         raise ValueError("--smoke is a config of its own: it cannot be given together with --config")
-    if known.resume is not None and len([a for a in arguments if a.startswith("-")]) > 1:
-        raise ValueError("--resume keeps all settings of its run: nothing else can be given with it")
+    others = [a for a in arguments if a.startswith("-") and a.partition("=")[0] not in ("--resume", "--cluster")]
+    if known.resume is not None and others:
+        raise ValueError("--resume keeps all settings of its run: nothing but --cluster can be given with it")
     path = CONFIGS / "smoke.toml" if known.smoke else known.config or CONFIGS / "default.toml"
     experiment = load_experiment(path, known.learner)
     config = experiment.settings
@@ -77,9 +81,18 @@ def parse(arguments: list[str]) -> Command:
 
 def train(command: Command) -> None:
     """Train and evaluate, or go on with that."""
-    from agents.curves import draw_curves
+    from agents.distributed import together
 
-    console, run = Console(), begun(command)
+    with together() as ranks:
+        _train(command, Console(quiet=not ranks.is_first))
+
+
+def _train(command: Command, console: Console) -> None:
+    from agents.curves import draw_curves
+    from agents.distributed import ranks
+
+    run = begun(command)
+    run.cluster = command.cluster
     console.print(f"run folder: {run.folder}", markup=False)
     with interrupted_with(f"go on with: {sys.executable} train.py --resume {run.folder}"):
         if run.complete:
@@ -88,20 +101,23 @@ def train(command: Command) -> None:
             raise KeyboardInterrupt
     with interrupted_with("the trained agent is saved, python -m agents.evaluate measures it"):
         run.evaluate(console)
-        console.print(draw_curves(run.folder), markup=False)
+        console.print(ranks().of_first(lambda: draw_curves(run.folder)), markup=False)
 
 
 def begun(command: Command) -> Run | StagedRun:
     """The new or continued run of a command."""
+    from agents.distributed import ranks
     from agents.run import STAGES, Run  # TensorBoard is loaded only for a command that is valid
     from agents.stages import StagedRun
 
     if command.resume is not None:
         folder = Path(command.resume)
-        return StagedRun.resume(folder) if (folder / STAGES).exists() else Run.resume(folder)
+        staged = ranks().of_first((folder / STAGES).exists)
+        return StagedRun.resume(folder) if staged else Run.resume(folder)
     if command.run == "":
         raise ValueError("--run '' is not allowed: it must name a folder")
-    folder = Path(command.run or Path("runs") / time.strftime("%Y-%m-%d_%H-%M-%S"))
+    now = ranks().of_first(lambda: time.strftime("%Y-%m-%d_%H-%M-%S"))
+    folder = Path(command.run or Path("runs") / now)
     return StagedRun(command.stages, folder) if command.stages else Run(command.settings, folder)
 
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from agents.chain import UNKNOWN, successors
 from agents.checkpoint import tensor_like
 from agents.company import LEARNER, Company, act_frozen
+from agents.distributed import ranks
 from agents.learner import LearnerConfig
 from agents.rollout import Rollout
 from rs_env import SelfPlayVectorEnv
@@ -43,6 +44,9 @@ class Collector:
     has one, then the `steps` new ones. states: keep the global states too. notes: how many numbers the learner notes of
     each decision.
 
+    Several ranks share the games out, evenly: each has the games, decks and seats of its numbers. everywhere: whether
+    the learner has all seats of all games.
+
     The learner acts for its seats by a function. Frozen agents are asked like any agent. Before each rollout they are
     reset to a seed of the configuration's seed and the iteration, so that a run that is continued plays the same games.
     """
@@ -57,20 +61,31 @@ class Collector:
         notes: int = 0,
     ) -> None:
         n = config.rules.num_players
-        self.seed = config.seed
+        self.seed, self.ranks = config.seed, ranks()
+        self._part, everyone = self.ranks.part("num_envs", games), games
+        games = self._part.stop - self._part.start
         self.company = Company.self_play(n) if company is None else company
         self._suspicion = Suspicion() if config.network.suspects else None
         self._keeps_events = self._suspicion is not None or any(map(wants_histories, self.company.frozen))
-        self.env = SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True, keep_events=self._keeps_events)
+        self.env = self._new_env(config, games)
         self.batch = self.env.reset(config.seed)
+        if self.ranks.size > 1:
+            whole = self._new_env(config, everyone)
+            histories = whole.histories[self._part] if self._keeps_events else None
+            self.batch = self.env.restore(whole.states[self._part], histories=histories)
         size = self.env.layout.size + (suspicion_size(n) if self._suspicion is not None else 0)
         self._keeps_states, width = states, state_spec(n).size if states else 0
         self._carried = ("observation", "action_mask", "action", "notes", *(["state"] if states else []))
         self.rollout = Rollout.empty(n + steps, games, n, size, NUM_ACTIONS, width, notes)
-        self.player = self.company.seats_of(games, n)  # in each game, on each seat
+        seats = self.company.seats_of(everyone, n)
+        self.everywhere = bool((seats == LEARNER).all())
+        self.player = seats[self._part]  # in each game, on each seat
         self.rollout.learns[:] = False
         self._views = empty_views(config.rules, games)
         self._open = self._open_decisions()
+
+    def _new_env(self, config: LearnerConfig, games: int) -> SelfPlayVectorEnv:
+        return SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True, keep_events=self._keeps_events)
 
     def collect(self, decide: Decide, iteration: int) -> dict[str, float]:
         """Play one rollout and return its metrics. iteration: counts the rollouts of a run."""
@@ -87,10 +102,10 @@ class Collector:
             capped += int(self.batch.truncated.sum())
             self._note_decision(t + 1)
         self._open = self._open_decisions()
-        ended = int(rollout.done.sum())
+        ended, capped = map(int, self.ranks.sums(rollout.done.sum(), capped))
         return {
             "charts/episodes": ended,
-            "charts/decisions_per_episode": rollout.done[first:].size / max(ended, 1),
+            "charts/decisions_per_episode": rollout.done[first:].size * self.ranks.size / max(ended, 1),
             "charts/capped_share": capped / max(ended, 1),
         }
 
@@ -132,17 +147,22 @@ class Collector:
         player = self.player[np.arange(len(self.player)), rollout.seat[t]]
         rollout.learns[t] = player == LEARNER
         games = np.flatnonzero(rollout.learns[t])
-        if len(games):
+        if len(games) or self.ranks.size > 1:  # the draws of other ranks are draws all the same
             rollout.action[t, games] = decide(t, games)
         act_frozen(self.company, player, self.env, self._views, rollout.action[t])
 
     def tensors(self) -> dict[str, Tensor]:
-        """The games as they are between two rollouts, and the open decisions."""
-        tensors = {"games": torch.from_numpy(self.env.states.view(np.uint8).reshape(self.env.num_envs, -1).copy())}
-        tensors |= {f"open.{name}": torch.from_numpy(column) for name, column in self._open.items()}
+        """The games of all ranks as they are between two rollouts, and the open decisions."""
+        games = self.env.states.view(np.uint8).reshape(self.env.num_envs, -1).copy()
+        tensors = {"games": torch.from_numpy(self.ranks.joined(games, 0))}
+        opened = self.ranks.of_each({**self._open, "game": self._open["game"] + self._part.start})
+        tensors |= {f"open.{name}": torch.from_numpy(_stacked([part[name] for part in opened])) for name in self._open}
         if self._keeps_events:
-            histories = self.env.histories[:]
-            tensors |= {"events": torch.from_numpy(histories.events), "lengths": torch.from_numpy(histories.lengths)}
+            parts = self.ranks.of_each(self.env.histories[:])
+            tensors |= {
+                "events": torch.from_numpy(_stacked([part.events for part in parts])),
+                "lengths": torch.from_numpy(_stacked([part.lengths for part in parts])),
+            }
         return tensors
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
@@ -153,17 +173,32 @@ class Collector:
         histories = None
         if self._keeps_events:
             longest = tensors["events"].shape[1:] if "events" in tensors else ()
-            events = tensor_like("events", tensors, torch.zeros((self.env.num_envs, *longest), dtype=torch.uint8))
-            histories = Histories(events.numpy(), tensor_like("lengths", tensors, own["lengths"]).numpy())
-        self.batch = self.env.restore(games.numpy().reshape(-1).view(STATE), histories=histories)
-        self._open = opened
+            events = tensor_like("events", tensors, torch.zeros((len(games), *longest), dtype=torch.uint8))
+            lengths = tensor_like("lengths", tensors, own["lengths"])
+            histories = Histories(events[self._part].numpy(), lengths[self._part].numpy())
+        self.batch = self.env.restore(games[self._part].numpy().reshape(-1).view(STATE), histories=histories)
+        mine = (self._part.start <= opened["game"]) & (opened["game"] < self._part.stop)
+        self._open = {name: column[mine] for name, column in opened.items()}
+        self._open["game"] = self._open["game"] - self._part.start
 
     def _restored_column(self, name: str, tensors: Mapping[str, Tensor]) -> np.ndarray:
         """A column of open decisions. Raises ValueError unless it is there and of their number and kind."""
         count = tensors["open.game"].shape[:1] if "open.game" in tensors else (0,)
         own = self._open[name]
         column = tensor_like(f"open.{name}", tensors, torch.from_numpy(np.zeros((*count, *own.shape[1:]), own.dtype)))
-        most = {"game": self.env.num_envs, "seat": self.env.rules.num_players}.get(name)
+        most = {"game": self.env.num_envs * self.ranks.size, "seat": self.env.rules.num_players}.get(name)
         if most is not None and not ((column >= 0) & (column < most)).all():
             raise ValueError(f"open.{name}: numbers must be in 0..{most - 1}")
         return column.numpy()
+
+
+def _stacked(parts: list[np.ndarray]) -> np.ndarray:
+    """Rows of all parts, in one array as wide as the widest of them; zeros fill the others."""
+    if len(parts) == 1:
+        return parts[0]
+    shape = np.max([part.shape for part in parts], 0)
+    whole, begin = np.zeros((sum(map(len, parts)), *shape[1:]), parts[0].dtype), 0
+    for part in parts:
+        whole[(slice(begin, begin + len(part)), *map(slice, part.shape[1:]))] = part
+        begin += len(part)
+    return whole

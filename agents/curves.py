@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agents.run import METRICS
+from agents.log import METRICS
 
 CURVES = "curves.png"
 Lines = list[dict[str, Any]]

@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import math
 import multiprocessing
-import sys
+import pickle
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from agents.checkpoint import (
     is_finite,
@@ -35,16 +34,17 @@ from agents.checkpoint import (
     tensor_like,
 )
 from agents.company import Company
+from agents.distributed import ranks
 from agents.learner import LearnerConfig
 from agents.networks import entropy
 from agents.policy import PolicyAgent, policy_agent
 from agents.settings import MOST, check
-from agents.teacher import Piece, Teacher, begin_work, make_piece, read_piece, write_piece
+from agents.teacher import Piece, Teacher, make_piece, read_piece, write_piece
 from rs_env import ObservationSpec
-from rs_env.arena.workers import one_thread_in_each
 from rs_env.baselines.searchers import Pimc
 from rs_env.baselines.suspicion import suspicion_size
 from rs_env.cards import NUM_ACTIONS
+from rs_env.executors import executor_of, result_of, submit
 
 LESSONS = "lessons"
 """Folder of the pieces, in that of the run."""
@@ -112,14 +112,19 @@ class Distill:
     """A `Learner`: ``iterate()`` takes one piece of lessons, where one is left, and makes gradient steps on all up to
     then.
 
-    The company's other seats are played by frozen agents; whoever sits there, every decision becomes a lesson.
+    The company's other seats are played by frozen agents; whoever sits there, every decision becomes a lesson. Several
+    ranks share out the pieces to make and the lessons of each gradient step.
     """
+
+    works_in_ranks = True
 
     def __init__(self, config: LearnerConfig, settings: DistillConfig, company: Company | None = None) -> None:
         self.config, self.settings = config, settings
-        self.iteration = 0
+        self.iteration, self.ranks = 0, ranks()
+        self._part = self.ranks.part("distill.minibatch", settings.minibatch)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.network = config.new_network()
+        self._parallel = self.ranks.parallel(self.network)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate)
         self.lessons = Lessons(
             Teacher(
@@ -176,9 +181,9 @@ class Distill:
         self.iteration = iteration
 
     @contextmanager
-    def working_in(self, folder: Path) -> Iterator[None]:
+    def working_in(self, folder: Path, cluster: str | None = None) -> Iterator[None]:
         """Keep lessons in this folder, and have others make those to come, while within."""
-        with self.lessons.kept_in(folder / LESSONS, range(self.pieces), self.settings.workers):
+        with self.lessons.kept_in(folder / LESSONS, range(self.pieces), self.settings.workers, cluster):
             yield
 
     # One iteration
@@ -199,7 +204,7 @@ class Distill:
         rows = slice(self._there * size, (self._there + 1) * size)
         self._observation[rows], self._values[rows] = piece.observation, piece.values
         self._there += 1
-        policy_loss, _ = self._losses(rows)
+        policy_loss, _ = self._losses(rows, self.network)
         return {
             "charts/episodes": piece.episodes,
             "charts/capped_share": piece.capped / max(piece.episodes, 1),
@@ -214,26 +219,28 @@ class Distill:
         self.optimizer.param_groups[0]["lr"] = learning_rate
         sums = np.zeros(2)
         for _ in range(settings.gradient_steps):
-            losses = self._losses(torch.randint(rows, (settings.minibatch,), generator=self.generator).numpy())
+            drawn = torch.randint(rows, (settings.minibatch,), generator=self.generator).numpy()
+            losses = self._losses(drawn[self._part], self._parallel)
             self.optimizer.zero_grad()
             (losses[0] + settings.value_weight * losses[1]).backward()
             self.optimizer.step()
             sums += [loss.item() for loss in losses]
-        policy_loss, value_loss = (sums / settings.gradient_steps).tolist()
+        steps = settings.gradient_steps * self.ranks.size
+        policy_loss, value_loss = (total / steps for total in self.ranks.sums(*sums))
         return {
             "losses/policy_loss": policy_loss,
             "losses/value_loss": value_loss,
             "charts/learning_rate": learning_rate,
         }
 
-    def _losses(self, rows: np.ndarray | slice) -> tuple[Tensor, Tensor]:
+    def _losses(self, rows: np.ndarray | slice, network: nn.Module) -> tuple[Tensor, Tensor]:
         """For some lessons the mean Kullback-Leibler divergence of the policy from the teacher's, and half the mean
         squared error of the value.
         """
         device = self.config.device
         taught = torch.from_numpy(self._values[rows]).to(device)
         legal = ~taught.isnan()
-        log_probs, value = self.network(torch.from_numpy(self._observation[rows]).to(device), legal.to(torch.int8))
+        log_probs, value = network(torch.from_numpy(self._observation[rows]).to(device), legal.to(torch.int8))
         goal = (taught / self.settings.temperature).masked_fill(~legal, -torch.inf).log_softmax(-1)
         cross_entropy = -(goal.exp() * log_probs.clamp_min(-1e9)).sum(-1)
         best = taught.masked_fill(~legal, -torch.inf).amax(-1)
@@ -241,7 +248,9 @@ class Distill:
 
 
 class Lessons:
-    """Pieces by number: from a file, from another process, or made here and now."""
+    """Pieces by number: from a file, from another process, or made here and now. Ranks take turns to make them; the
+    first one keeps them.
+    """
 
     def __init__(self, teacher: Teacher) -> None:
         self.teacher = teacher
@@ -250,50 +259,48 @@ class Lessons:
 
     def piece(self, number: int) -> Piece:
         """Piece `number`, which is then in a file where there is a folder."""
-        if self._folder is None:
-            return self.teacher.piece(number)
-        path = self._path(number)
-        kept = read_piece(path)
+        path = None if self._folder is None else _path_of(self._folder, number)
+        kept = None if path is None else ranks().of_first(lambda: read_piece(path))
         if kept is not None:
             return kept
-        made = self._made.pop(number, None)
-        piece = self.teacher.piece(number) if made is None else made.result()
-        write_piece(path, piece)
+        maker = number % ranks().size
+        piece = ranks().of_each(self._new_piece(number) if ranks().number == maker else None)[maker]
+        assert piece is not None
+        if path is not None and ranks().is_first:
+            write_piece(path, piece)
         return piece
 
-    def _path(self, number: int) -> Path:
-        assert self._folder is not None
-        return self._folder / f"{number:06d}.npz"
+    def _new_piece(self, number: int) -> Piece:
+        made = self._made.pop(number, None)
+        return self.teacher.piece(number) if made is None else result_of(made)
 
     @contextmanager
-    def kept_in(self, folder: Path, numbers: range, workers: int) -> Iterator[None]:
-        """Keep pieces in this folder, and have so many processes make those of these numbers that are not there."""
-        folder.mkdir(exist_ok=True)
+    def kept_in(self, folder: Path, numbers: range, workers: int, cluster: str | None = None) -> Iterator[None]:
+        """Keep pieces in this folder, and have so many processes, or the workers of a Dask cluster, make those of these
+        numbers that are not there.
+        """
         self._folder = folder
-        missing = [number for number in numbers if not self._path(number).exists()]
+        everyone = ranks().of_first(lambda: _missing_in(folder, numbers))
+        missing = [number for number in everyone if number % ranks().size == ranks().number]
+        # A worker that trains a run of a sweep is a daemon, which may have no processes of its own.
+        workers = ranks().here(workers) if workers and not multiprocessing.current_process().daemon else 0
         try:
-            if not (workers and missing):
+            if not missing or (not workers and cluster is None):
                 yield
                 return
-            context = multiprocessing.get_context("spawn")  # a fork would copy the locks of torch's threads
-            with ProcessPoolExecutor(workers, context, begin_work, (self.teacher,)) as pool:
-                try:
-                    with _born_bare():
-                        self._made = {number: pool.submit(make_piece, number) for number in missing}
-                    yield
-                finally:
-                    pool.shutdown(wait=False, cancel_futures=True)
+            with executor_of(min(workers, len(missing)), cluster, with_main=False) as (executor, _):
+                teacher = pickle.dumps(self.teacher)
+                self._made = {number: submit(executor, make_piece, teacher, number) for number in missing}
+                yield
         finally:
             self._folder, self._made = None, {}
 
 
-@contextmanager
-def _born_bare() -> Iterator[None]:
-    """Processes started within do not load this one's main module, and with it torch, and compute on one thread."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        with one_thread_in_each():
-            yield
-    finally:
-        sys.modules["__main__"] = main
+def _path_of(folder: Path, number: int) -> Path:
+    return folder / f"{number:06d}.npz"
+
+
+def _missing_in(folder: Path, numbers: range) -> list[int]:
+    """The numbers of pieces that the folder, made if need be, does not hold."""
+    folder.mkdir(exist_ok=True)
+    return [number for number in numbers if not _path_of(folder, number).exists()]

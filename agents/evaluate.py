@@ -17,6 +17,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from agents.distributed import ranks
 from agents.policy import policy_agent
 from agents.seating import opponent_named
 from agents.seeds import TRAINING_SEEDS
@@ -31,12 +32,14 @@ from rs_env.rules import Rules
 
 def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals: int, seed: int) -> list[Duel]:
     """One duel against each opponent: the agent on every seat in turn, the opponent on all others, the same deals from
-    each.
+    each. Ranks share the opponents out.
 
     seed: 0..2**63-1. The deals are no other seed's of training: those are below 2**63, and this one is put above it.
     """
     seed = check_whole("seed", seed, 0, TRAINING_SEEDS - 1) + TRAINING_SEEDS
-    return [duel(agent, opponent, rules, deals, seed) for opponent in opponents]
+    here = ranks()
+    played = here.of_each([duel(agent, name, rules, deals, seed) for name in opponents[here.number :: here.size]])
+    return [played[number % here.size][number // here.size] for number in range(len(opponents))]
 
 
 def table_of(duels: Sequence[Duel], temperature: float | None = None) -> Table:

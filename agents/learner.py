@@ -8,6 +8,7 @@ one line in `agents.registry`. `agents.ppo` is an example. Parts to build it fro
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Protocol
 
 import torch
@@ -16,12 +17,15 @@ from torch import Tensor, nn
 
 from agents.architectures import NetworkConfig
 from agents.checkpoint import load_checkpoint
+from agents.distributed import ranks
 from agents.networks import CentralCritic
 from agents.seeds import TRAINING_SEEDS
 from agents.settings import check, devices
 from rs_env.agent import Agent
 from rs_env.checks import check_whole
 from rs_env.rules import Rules
+
+_torch_draws = Lock()  # of the one generator that a process has, whatever threads train in it
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class LearnerConfig:
         """The network on its device, with its first weights from the seed, or from `start`."""
         if self.start:
             return self._started_network().to(self.device)
-        with torch.random.fork_rng(devices=[]):
+        with _torch_draws, torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             return self.network.make(self.rules.num_players).to(self.device)
 
@@ -68,7 +72,7 @@ class LearnerConfig:
 
     def _started_network(self) -> nn.Module:
         """The network of `start`. Raises ValueError unless it is of this kind, size and number of players."""
-        found = load_checkpoint(self.start)
+        found = ranks().of_first(lambda: load_checkpoint(self.start))
         kind = (NetworkConfig(**found.config["network"]), found.rules.num_players)
         wanted = (self.network, self.rules.num_players)
         check("start", self.start, kind == wanted, f"a network like this run's, for {wanted[1]} players: {wanted[0]}")
@@ -82,7 +86,11 @@ class Learner(Protocol):
     (None: the learner on all seats). The same arguments must give the same iterations.
 
     A learner that keeps files of its own, or has processes work for it, has a method ``working_in(folder)`` beside:
-    a context within which a run trains, given the run's folder. It must iterate without it, too.
+    a context within which a run trains, given the run's folder. It must iterate without it, too. Where a Dask cluster
+    is to work for it, there is a further argument ``cluster``, the address of its scheduler.
+
+    One that several ranks can train (`agents.distributed`) says so by ``works_in_ranks = True``. Its weights, metrics
+    and tensors must then be the same on all of them.
     """
 
     iteration: int

@@ -27,6 +27,7 @@ from agents.checkpoint import (
 )
 from agents.collector import Collector
 from agents.company import Company
+from agents.distributed import ranks
 from agents.learner import LearnerConfig
 from agents.networks import entropy, sample
 from agents.policy import PolicyAgent, policy_agent
@@ -93,15 +94,19 @@ class PPO:
     """A `Learner`: ``iterate()`` plays ``settings.steps`` decisions in each game and learns from them.
 
     Draws come from one generator on the CPU, whatever the device: first those of the actions, then the order of
-    minibatches.
+    minibatches. Several ranks make the same draws, for all games; each plays and learns from its own.
     """
+
+    works_in_ranks = True
 
     def __init__(self, config: LearnerConfig, settings: PPOConfig, company: Company | None = None) -> None:
         self.config, self.settings = config, settings
-        self.iteration = 0
+        self.iteration, self.ranks = 0, ranks()
         self.generator = torch.Generator().manual_seed(config.seed)
         self.network = config.new_network()
+        self._parallel = self.ranks.parallel(self.network)
         self.critic = config.new_critic() if settings.critic == "central" else None
+        self._parallel_critic = None if self.critic is None else self.ranks.parallel(self.critic)
         self.optimizer = torch.optim.Adam(self._parameters(), lr=settings.learning_rate, eps=1e-5)
         self.collector = Collector(
             config, settings.num_envs, settings.steps, company, states=self.critic is not None, notes=2
@@ -166,14 +171,27 @@ class PPO:
 
     def _decide(self, t: int, games: np.ndarray) -> np.ndarray:
         log_probs, self.value[t, games] = self._look(t, games)
-        action = sample(log_probs, self.generator)
+        action = self._sample(log_probs)
         self.log_prob[t, games] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
         return action.numpy()
+
+    def _sample(self, log_probs: Tensor) -> Tensor:
+        """Actions (G,), of draws for the games of all ranks."""
+        if self.ranks.size == 1:
+            return sample(log_probs, self.generator)
+        own = len(log_probs)
+        counts = [own] * self.ranks.size if self.collector.everywhere else self.ranks.of_each(own)
+        begin = sum(counts[: self.ranks.number])
+        everyone = torch.zeros(sum(counts), log_probs.shape[1])  # of others any policy: what they draw is theirs
+        everyone[begin : begin + own] = log_probs
+        return sample(everyone, self.generator)[begin : begin + own] if len(everyone) else everyone[:, 0].long()
 
     @torch.inference_mode()
     def _look(self, t: int, games: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """Log-probabilities of the policy and values of the critic, on the CPU."""
         rollout = self.rollout
+        if not len(games):  # of a rank, where the learner has no seat to move
+            return torch.zeros(0, rollout.action_mask.shape[2]), np.zeros(0, np.float32)
         log_probs, value = self.network(
             self._on_device(rollout.observation[t, games]), self._on_device(rollout.action_mask[t, games])
         )
@@ -192,35 +210,33 @@ class PPO:
 
     def _learn(self, progress: float) -> dict[str, float]:
         settings, rollout = self.settings, self.rollout
-        advantage, valid = self.advantages()
-        value = self.value[:-1]
+        advantage, valid = (self.ranks.joined(array, 1) for array in self.advantages())  # of the games of all ranks
+        value = self.ranks.joined(self.value[:-1], 1)
         returns = advantage + value
         learning_rate = settings.learning_rate * (1 - (1 - LOWEST_LEARNING_RATE) * progress)
         entropy_weight = settings.entropy_start + (settings.entropy_end - settings.entropy_start) * progress
         self.optimizer.param_groups[0]["lr"] = learning_rate
-        columns = [
-            self._on_device(column.reshape(advantage.size, *column.shape[2:]))
-            for column in (
-                rollout.observation[:-1],
-                rollout.action_mask[:-1],
-                rollout.action,
-                self.log_prob,
-                advantage,
-                returns,
-                rollout.state[:-1],
-                rollout.seat[:-1].astype(np.int64),
-            )
-        ]
+        own = (
+            rollout.observation[:-1],
+            rollout.action_mask[:-1],
+            rollout.action,
+            self.log_prob,
+            rollout.state[:-1],
+            rollout.seat[:-1].astype(np.int64),
+        )
+        rows = rollout.action.size
+        columns = [self._on_device(column.reshape(rows, *column.shape[2:])) for column in own]
+        targets = [self._on_device(column.reshape(-1)) for column in (advantage, returns)]
         before = copy.deepcopy(self.network) if settings.kl_weight > 0 else None
         sums: dict[str, list[float]] = {}
         for part in self._minibatches(torch.from_numpy(np.flatnonzero(valid))):
-            step = self._gradient_step([column[part] for column in columns], entropy_weight, before)
-            for name, number in step.items():
+            for name, number in self._gradient_step(part, columns, targets, entropy_weight, before).items():
                 sums.setdefault(name, []).append(number)
+        means = self.ranks.sums(*(float(np.mean(values)) for values in sums.values()))
         variance = float(np.var(returns[valid]))
         unexplained = float(np.var((returns - value)[valid]))
         return {
-            **{name: float(np.mean(values)) for name, values in sums.items()},
+            **{name: mean / self.ranks.size for name, mean in zip(sums, means, strict=True)},
             "losses/explained_variance": 1 - unexplained / variance if variance > 0 else 0.0,
             "charts/learning_rate": learning_rate,
             "charts/entropy_weight": entropy_weight,
@@ -234,26 +250,54 @@ class PPO:
                 if len(part) > 1:  # an advantage cannot be normalised alone
                     yield part.to(self.config.device)
 
+    def _own(self, part: Tensor) -> tuple[Tensor, Tensor]:
+        """Which of these rows of all games are this rank's, and their numbers among its own."""
+        games = self.collector.env.num_envs
+        t, b = part // self.settings.num_envs, part % self.settings.num_envs - self.ranks.number * games
+        places = torch.nonzero((b >= 0) & (b < games)).squeeze(1)
+        return places, t[places] * games + b[places]
+
     def _gradient_step(
-        self, columns: list[Tensor], entropy_weight: float, before: nn.Module | None
+        self,
+        part: Tensor,
+        columns: list[Tensor],
+        targets: list[Tensor],
+        entropy_weight: float,
+        before: nn.Module | None,
     ) -> dict[str, float]:
-        """One step of Adam, and its losses. before: the network that played, where the policy is to stay near it."""
+        """One step of Adam on these rows of all games, and its losses. columns: of this rank's games. targets:
+        advantages and returns of all games. before: the network that played, where the policy is to stay near it.
+        """
         settings = self.settings
-        observation, mask, action, old_log_prob, advantage, returns, state, seat = columns
-        log_probs, value = self.network(observation, mask)
+        advantage, returns = (target[part] for target in targets)
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        rows = part
+        if self.ranks.size > 1:
+            places, rows = self._own(part)
+            advantage, returns = advantage[places], returns[places]
+        mine = len(rows)
+        if not mine:  # some row, of which nothing is learnt: every rank has to take part
+            rows, advantage, returns = part.new_zeros(1), advantage.new_zeros(1), returns.new_zeros(1)
+
+        def mean(values: Tensor) -> Tensor:
+            return self.ranks.mean(values if mine else values[:0], len(part))
+
+        observation, mask, action, old_log_prob, state, seat = (column[rows] for column in columns)
+        log_probs, value = self._parallel(observation, mask)
         log_ratio = log_probs.gather(1, action[:, None]).squeeze(1) - old_log_prob
         ratio = log_ratio.exp()
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-        policy_loss = -torch.min(advantage * ratio, advantage * clipped).mean()
-        value_loss = 0.5 * (value - returns).square().mean()
-        critic_loss = value_loss if self.critic is None else 0.5 * (self.critic(state, seat) - returns).square().mean()
-        mean_entropy = entropy(log_probs).mean()
+        policy_loss = -mean(torch.min(advantage * ratio, advantage * clipped))
+        value_loss = 0.5 * mean((value - returns).square())
+        critic_loss = value_loss
+        if self._parallel_critic is not None:
+            critic_loss = 0.5 * mean((self._parallel_critic(state, seat) - returns).square())
+        mean_entropy = mean(entropy(log_probs))
         loss = policy_loss + settings.value_weight * value_loss - entropy_weight * mean_entropy
         if self.critic is not None:
             loss = loss + settings.value_weight * critic_loss
         if before is not None:
-            loss = loss + settings.kl_weight * _divergence(before, observation, mask, log_probs)
+            loss = loss + settings.kl_weight * mean(_divergence(before, observation, mask, log_probs))
         self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._parameters(), settings.max_grad_norm)
@@ -264,13 +308,13 @@ class PPO:
                 "losses/value_loss": value_loss.item(),
                 **({} if self.critic is None else {"losses/critic_loss": critic_loss.item()}),
                 "losses/entropy": mean_entropy.item(),
-                "losses/approx_kl": ((ratio - 1) - log_ratio).mean().item(),
-                "losses/clipfrac": ((ratio - 1).abs() > settings.clip).float().mean().item(),
+                "losses/approx_kl": mean((ratio - 1) - log_ratio).item(),
+                "losses/clipfrac": mean(((ratio - 1).abs() > settings.clip).float()).item(),
             }
 
 
 def _divergence(before: nn.Module, observation: Tensor, mask: Tensor, log_probs: Tensor) -> Tensor:
-    """Mean Kullback-Leibler divergence of these log-probabilities (B, 53) from the earlier network's."""
+    """Kullback-Leibler divergences (B,) of these log-probabilities (B, 53) from the earlier network's."""
     with torch.no_grad():
         old, _ = before(observation, mask)
-    return (old.exp() * (old.clamp_min(-1e9) - log_probs.clamp_min(-1e9))).sum(-1).mean()
+    return (old.exp() * (old.clamp_min(-1e9) - log_probs.clamp_min(-1e9))).sum(-1)

@@ -11,6 +11,8 @@
 | ``lessons/`` | what a teacher made, of the learner `distill` |
 | ``.lock`` | held by the process that trains |
 
+Of several ranks (`agents.distributed`) the first one alone reads and writes; any number of them may go on.
+
 A process may end at any moment, also while it writes: every file is whole, and `Run.resume` goes on from the newest
 checkpoint, as if nothing had happened. What has been written after it is written again.
 """
@@ -24,26 +26,28 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 from rich.console import Console
-from torch.utils.tensorboard import SummaryWriter
 
-from agents.checkpoint import load_checkpoint, save_checkpoint
+from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from agents.company import Company
 from agents.config import TrainConfig
+from agents.distributed import ranks
 from agents.evaluate import evaluate, table_of
 from agents.learner import Learner
+from agents.log import METRICS, log_in
 from agents.meter import Meter, new_meter
+from agents.settings import check
 from rs_env.agent import Agent
 from rs_env.arena import Duel
 from rs_env.baselines.checkpoints import FILE_NAME
 from rs_env.files import only_process_in, write_whole
 
-CONFIG, METRICS, EVALUATION, BEST = "config.json", "metrics.jsonl", "evaluation.json", "best.safetensors"
+CONFIG, EVALUATION, BEST = "config.json", "evaluation.json", "best.safetensors"
 STAGES = "stages.json"  # of several runs in a row: see `agents.stages`
 _PARTS = (CONFIG, FILE_NAME, BEST, METRICS, EVALUATION, STAGES, "lessons", "events.out.tfevents.*")  # of a run
 REPORT, CHOICE = 0, 1  # seeds of evaluation: of what is reported at the end, and of what choices are made by
@@ -56,40 +60,42 @@ class DivergedError(ValueError):
 class Run:
     """A run in `folder`, new or, with `Run.resume`, continued.
 
+    cluster: address of a Dask scheduler, whose workers work for a learner that has work for others.
     Raises ValueError for a folder that holds anything of a run, and where another process trains there.
     """
+
+    cluster: str | None = None
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
         self.config, self.folder, self.seconds, self._best = config, folder, 0.0, -1.0
         self.temperature = config.evaluation.temperature
         self.learner: Learner = self._new_learner()
-        folder.mkdir(parents=True, exist_ok=True)
-        with only_process_in(folder, "training"):
-            check_free(folder)
-            for name, text in {**self._own_files(), CONFIG: json.dumps(config.to_dict(), indent=2) + "\n"}.items():
-                write_whole(folder / name, text)
+        ranks().of_first(lambda: folder.mkdir(parents=True, exist_ok=True))
+        with alone_in(folder):
+            ranks().of_first(self._begin_folder)
             self.save()
+
+    def _begin_folder(self) -> None:
+        check_free(self.folder)
+        told = json.dumps(self.config.to_dict(), indent=2) + "\n"
+        for name, text in {**self._own_files(), CONFIG: told}.items():
+            write_whole(self.folder / name, text)
 
     @classmethod
     def resume(cls, folder: Path) -> Self:
         """The run in `folder`, as it was when its checkpoint was saved. Raises ValueError where there is none that
         fits.
         """
-        if not folder.is_dir():
-            raise ValueError(f"{folder} is no folder of a run")
         run = cls.__new__(cls)
         run.folder, run.seconds, run._best = folder, 0.0, -1.0
-        if not (folder / FILE_NAME).exists() and (folder / CONFIG).exists():  # it was stopped as it began
-            run.config = _read_config(folder / CONFIG)
+        run.config, checkpoint = ranks().of_first(lambda: _found_in(folder))
+        if checkpoint is None:  # it was stopped as it began
             run.temperature = run.config.evaluation.temperature
             run.learner = run._new_learner()
-            with only_process_in(folder, "training"):
+            with alone_in(folder):
                 run.save()
             return run
-        checkpoint = load_checkpoint(folder)
-        run.config, progress = _config_of(folder / FILE_NAME, checkpoint.config), checkpoint.progress
-        if (folder / CONFIG).exists() and _read_config(folder / CONFIG) != run.config:
-            raise ValueError(f"{folder}: checkpoint and {CONFIG} are not of one run")
+        progress = checkpoint.progress
         try:
             run.seconds, run._best = float(progress["seconds"]), float(progress["best"])
             run.temperature = float(progress["temperature"])
@@ -103,9 +109,14 @@ class Run:
         return run
 
     def _new_learner(self, goes_on: bool = False) -> Learner:
-        """The learner at its beginning. First weights depend on the number of threads, too."""
-        torch.set_num_threads(self.config.threads)
-        return self.config.make_learner(self._company(), goes_on)
+        """The learner at its beginning. First weights depend on the number of threads, too. Raises ValueError for one
+        that several ranks cannot train.
+        """
+        torch.set_num_threads(ranks().here(self.config.threads))
+        learner = self.config.make_learner(self._company(), goes_on)
+        fits = ranks().size == 1 or getattr(learner, "works_in_ranks", False)
+        check("learner", self.config.learner, fits, "one that several ranks can train")
+        return learner
 
     def _company(self) -> Company | None:
         """Who sits where; None: as the configuration has it."""
@@ -157,7 +168,7 @@ class Run:
         return self.learner.agent("trained", self.temperature)
 
     def save(self, name: str = FILE_NAME) -> None:
-        """Write the checkpoint."""
+        """Write the checkpoint, of all ranks together."""
         progress = {
             "iteration": self.learner.iteration,
             "iterations": self.learner.iterations,
@@ -165,7 +176,9 @@ class Run:
             "best": self._best,
             "temperature": self.temperature,
         }
-        save_checkpoint(self.folder / name, self.config.to_dict(), self.learner.tensors(), progress)
+        tensors = self.learner.tensors()
+        if ranks().is_first:
+            save_checkpoint(self.folder / name, self.config.to_dict(), tensors, progress)
         if name == FILE_NAME:
             self._saved = _stamp(self.folder / name)
 
@@ -175,15 +188,18 @@ class Run:
 
         Raises ValueError where another process trains in the folder or has done so meanwhile, and DivergedError.
         """
-        torch.set_num_threads(self.config.threads)
-        with only_process_in(self.folder, "training"):
-            if _stamp(self.folder / FILE_NAME) != self._saved:
-                raise ValueError(f"{self.folder}: another process has gone on with this run meanwhile; resume it again")
+        torch.set_num_threads(ranks().here(self.config.threads))
+        with alone_in(self.folder):
+            ranks().of_first(self._check_saved)
             if not self.complete:
                 self._rehearse()
-            self._forget_later_metrics()
+            ranks().of_first(self._forget_later_metrics)
             with nullcontext(meter) if meter else new_meter(console, self.learner.iterations) as shown:
                 return self._train(shown)
+
+    def _check_saved(self) -> None:
+        if _stamp(self.folder / FILE_NAME) != self._saved:
+            raise ValueError(f"{self.folder}: another process has gone on with this run meanwhile; resume it again")
 
     def _rehearse(self) -> None:
         """Play what will be played at the end on two deals: what fails should fail now."""
@@ -191,16 +207,14 @@ class Run:
 
     def _train(self, meter: Meter) -> bool:
         learner, total = self.learner, self.learner.iterations
-        working_in = getattr(learner, "working_in", nullcontext)
+        working_in = getattr(learner, "working_in", lambda folder, **_: nullcontext())
         with (
             _interruption() as interrupted,
-            # What was written of later steps than the checkpoint's is purged: from the one after it on.
-            SummaryWriter(self.folder, purge_step=learner.decisions + 1) as board,
-            (self.folder / METRICS).open("a", encoding="utf-8") as metrics_file,
-            working_in(self.folder),
+            log_in(self.folder, learner.decisions, ranks().is_first) as log,
+            working_in(self.folder, **({} if self.cluster is None else {"cluster": self.cluster})),
         ):
             meter.show(learner.iteration, total)
-            while learner.iteration < total and not interrupted:
+            while learner.iteration < total and not ranks().any(bool(interrupted)):
                 begin, before = time.perf_counter(), learner.decisions
                 metrics = learner.iterate()
                 self._check_finite(metrics)
@@ -211,21 +225,16 @@ class Run:
                     metrics[f"evaluation/win_share_{duel.opponent}"] = duel.win_share
                     metrics[f"evaluation/capped_{duel.opponent}"] = duel.capped
                 self.seconds += time.perf_counter() - begin
-                step = learner.decisions
-                for name, value in metrics.items():
-                    board.add_scalar(name, value, step)
-                line = {"iteration": learner.iteration, "decisions": step, "seconds": round(self.seconds, 3), **metrics}
-                metrics_file.write(json.dumps(line, allow_nan=False) + "\n")
-                metrics_file.flush()
+                log.add(learner.iteration, learner.decisions, self.seconds, metrics)
                 win_share = sum(duel.win_share for duel in duels) / max(len(duels), 1)
                 if duels and win_share > self._best:
                     self._best = win_share
                     self.save(BEST)
                 if learner.iteration % self.config.checkpoint_every == 0:
-                    board.flush()  # before the checkpoint: what is written of earlier steps is not written again
+                    log.flush()
                     self.save()
                 meter.show(learner.iteration, total, speed, duels)
-            board.flush()
+            log.flush()
         self.save()
         return self.complete
 
@@ -260,7 +269,7 @@ class Run:
         self._choose_temperature()
         duels = evaluate(self.agent(), self.opponents(), self.config.rules, evaluation.deals, REPORT)
         told = [{**dataclasses.asdict(duel), "temperature": self.temperature} for duel in duels]
-        write_whole(self.folder / EVALUATION, json.dumps(told, indent=2) + "\n")
+        ranks().of_first(lambda: write_whole(self.folder / EVALUATION, json.dumps(told, indent=2) + "\n"))
         console.print(table_of(duels, self.temperature))
         return duels
 
@@ -278,8 +287,16 @@ class Run:
             duels = evaluate(agent, opponents, self.config.rules, deals, CHOICE)
             shares.append(sum(duel.win_share for duel in duels))
         self.temperature = evaluation.temperatures[shares.index(max(shares))]
-        with only_process_in(self.folder, "training"):
+        with alone_in(self.folder):
             self.save()
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold the folder of a run for these ranks. Raises ValueError where others train there."""
+    with ExitStack() as held:
+        ranks().of_first(lambda: held.enter_context(only_process_in(folder, "training")))
+        yield
 
 
 def check_free(folder: Path) -> None:
@@ -314,6 +331,21 @@ def _read_config(path: Path) -> TrainConfig:
         return _config_of(path, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, RecursionError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _found_in(folder: Path) -> tuple[TrainConfig, Checkpoint | None]:
+    """The settings of the run in a folder, and its checkpoint if it has come to one. Raises ValueError for what does
+    not fit together.
+    """
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder of a run")
+    if not (folder / FILE_NAME).exists() and (folder / CONFIG).exists():
+        return _read_config(folder / CONFIG), None
+    checkpoint = load_checkpoint(folder)
+    config = _config_of(folder / FILE_NAME, checkpoint.config)
+    if (folder / CONFIG).exists() and _read_config(folder / CONFIG) != config:
+        raise ValueError(f"{folder}: checkpoint and {CONFIG} are not of one run")
+    return config, checkpoint
 
 
 def _config_of(path: Path, values: Any) -> TrainConfig:

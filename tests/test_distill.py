@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -126,6 +131,32 @@ def test_what_is_learnt_does_not_depend_on_who_makes_the_lessons(tmp_path: Path)
     assert len(list((tmp_path / LESSONS).iterdir())) == elsewhere.pieces == 3 == elsewhere.iterations - 2
 
 
+def test_workers_of_a_cluster_make_the_same_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    @contextmanager
+    def threads(processes: int, cluster: str | None, **options: bool) -> Iterator[tuple[ThreadPoolExecutor, int]]:
+        asked.append(cluster)
+        with ThreadPoolExecutor(2) as executor:
+            yield executor, 2
+
+    monkeypatch.setattr(agents.distill, "executor_of", threads)
+    learner = CONFIG.make_learner()  # has no workers of its own
+    with learner.working_in(tmp_path, cluster="tcp://head:8786"):
+        learner.iterate()
+        assert asked == ["tcp://head:8786"]
+        assert set(learner.lessons._made) == {1, 2}
+    kept = read_piece(tmp_path / LESSONS / "000000.npz")
+    assert kept is not None and equal(kept, learner.lessons.teacher.piece(0))
+
+
+def test_a_process_that_may_have_none_makes_lessons_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    learner = replace(CONFIG, settings=replace(CONFIG.settings, workers=2)).make_learner()
+    with learner.working_in(tmp_path):
+        assert not learner.lessons._made
+
+
 def test_lessons_that_are_there_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = CONFIG.make_learner()
     with learner.working_in(tmp_path):
@@ -145,14 +176,11 @@ def test_processes_that_make_lessons_load_no_torch(tmp_path: Path) -> None:
     """Nor the main module, whatever it imports."""
     (tmp_path / "script.py").write_text(
         "import sys, torch\n"
-        "from concurrent.futures import ProcessPoolExecutor\n"
-        "from multiprocessing import get_context\n"
-        "from agents.distill import _born_bare\n"
-        "from agents.teacher import begin_work\n"
+        "from agents.distill import Processes\n"
         "if __name__ == '__main__':\n"
-        "    with ProcessPoolExecutor(1, get_context('spawn'), begin_work, (None,)) as pool:\n"
-        "        with _born_bare():\n"
-        '            asked = pool.submit(eval, \'("torch" in __import__("sys").modules)\')\n'
+        "    with Processes(1, with_main=False) as pool:\n"
+        "        pool.submit(exec, 'import agents.teacher').result()\n"
+        '        asked = pool.submit(eval, \'("torch" in __import__("sys").modules)\')\n'
         "        print(asked.result(), 'torch' in sys.modules)\n",
         encoding="utf-8",
     )
@@ -275,10 +303,12 @@ def test_company_survives_a_round_trip() -> None:
     assert make_agent("heuristic").name == "heuristic"
 
 
-def test_a_process_that_dies_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from concurrent.futures.process import BrokenProcessPool
+def ends_its_process(teacher: bytes, number: int) -> None:
+    os._exit(1)
 
+
+def test_a_process_that_dies_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = replace(CONFIG, settings=replace(CONFIG.settings, workers=1)).make_learner()
-    monkeypatch.setattr(agents.distill, "make_piece", sys.exit)
-    with pytest.raises((BrokenProcessPool, SystemExit)), learner.working_in(tmp_path):
+    monkeypatch.setattr(agents.distill, "make_piece", ends_its_process)
+    with pytest.raises(ChildProcessError, match="a process has ended"), learner.working_in(tmp_path):
         learner.iterate()

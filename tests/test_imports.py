@@ -25,7 +25,7 @@ FLOORS = (
     ("rs_env.decks", "rs_env.game", "rs_env.history", "rs_env.record", "rs_env.belief", "rs_env.encoding"),
     ("rs_env.agent",),
     ("rs_env.baselines",),
-    ("rs_env.envs", "rs_env.testing", "rs_env.isolation"),
+    ("rs_env.envs", "rs_env.testing", "rs_env.isolation", "rs_env.executors"),
     ("rs_env.solve",),
     ("rs_env.arena", "rs_env.openspiel"),
     ("rs_env",),

@@ -2,6 +2,7 @@
 
 python -m rs_env arena league --agents random heuristic --rules schweller --deals 2000 --processes 2 --out results
 python -m rs_env arena duel heuristic random --deals 1000
+python -m rs_env arena league --agents pimc expert --deals 100000 --cluster tcp://scheduler:8786 --out large
 python -m rs_env arena best-response heuristic --deals 100 --responders search expert
 python -m rs_env arena report results
 """
@@ -55,6 +56,8 @@ class _Common:
     """Of the decks and of all players' draws."""
     processes: Whole = 1
     """Processes to play in; changes no result."""
+    cluster: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
+    """Dask scheduler whose workers play instead, such as tcp://host:8786; changes no result."""
     isolated: bool = False
     """Let each agent that is not of this package play in a process of its own."""
     out: OptionalFolder = None
@@ -67,6 +70,7 @@ class _Common:
     def how(self) -> How:
         return How(
             processes=self.processes,
+            cluster=self.cluster,
             isolated=self.isolated,
             fair=not self.unfair,
             out=self.out,

@@ -17,6 +17,7 @@ from rs_env.arena.league import League, compare
 from rs_env.arena.players import agent_seed, in_own_process
 from rs_env.arena.settings import How, Plan, records_of
 from rs_env.arena.statistics import few_deals
+from rs_env.arena.workers import at_work
 from rs_env.checks import check_whole
 from rs_env.rules import Rules, as_rules
 from rs_env.solve.responder import SEARCH, SearchResponder
@@ -131,6 +132,18 @@ def play_best_response(
     if how.isolated:  # in play-outs too
         agent, default = in_own_process(agent), search.default
         search = replace(search, default=None if default is None else in_own_process(default))
+    with at_work(how) as here:  # the same workers for all duels
+        return _play(agent, responders, selection_deals, plan, search, here)
+
+
+def _play(
+    agent: Agent | str,
+    responders: Sequence[Agent | str],
+    selection_deals: int,
+    plan: Plan,
+    search: Search,
+    how: How,
+) -> tuple[BestResponse, League]:
     players = [SearchResponder(agent, **vars(search)) if responder == SEARCH else responder for responder in responders]
     candidates: tuple[Duel, ...] = ()
     if len(players) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -102,8 +103,11 @@ class How:
     """How a comparison is played, which changes no result.
 
     processes: of this machine to play in; others than this one are spawned, so a script must start under
-    ``if __name__ == "__main__"``. games_at_once: in each process; None: 1024. Agents that draw from the seed they are
-    given and the view alone, as the baselines do, play the same games whatever these two are.
+    ``if __name__ == "__main__"``. executor: whose workers play instead; `processes` is then how many pieces of work are
+    given to it at once. cluster: the same of a Dask cluster, by the address of its scheduler; needs the extra
+    ``cluster``. Agents travel by name, others pickled: their modules must be there. games_at_once: in each piece;
+    None: 1024. Agents that draw from the seed they are given and the view alone, as the baselines do, play the same
+    games whatever these are.
     isolated: each agent that is not this package's own plays in a process of its own, see `rs_env.isolation`, where
     nothing hidden can be found.
     fair: refuse agents that see all hands. out: folder to write to while games are played, see `rs_env.arena.storage`.
@@ -112,6 +116,8 @@ class How:
     """
 
     processes: int = 1
+    executor: Executor | None = None
+    cluster: str | None = None
     games_at_once: int | None = None
     isolated: bool = False
     fair: bool = True
@@ -125,6 +131,26 @@ class How:
             check_whole("games_at_once", self.games_at_once, 1, _MOST)
         if self.resume and self.out is None:
             raise ValueError("resume=True is not allowed without `out`, the folder of the run to go on with")
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise ValueError(f"executor={self.executor!r} is not allowed: it must be a concurrent.futures.Executor")
+        if self.cluster is not None:
+            if not isinstance(self.cluster, str) or not self.cluster:
+                raise ValueError(f"cluster={self.cluster!r} is not allowed: it must be the address of a scheduler")
+            if self.processes > 1 or self.executor is not None:
+                raise ValueError(f"cluster={self.cluster!r} is not allowed with processes or an executor")
+            if self.isolated:
+                raise ValueError(
+                    f"isolated=True is not allowed with cluster={self.cluster!r}, whose workers have no processes"
+                )
+
+    @property
+    def elsewhere(self) -> str:
+        """Which of the fields has others than this process play; empty: none."""
+        if self.cluster is not None:
+            return f"cluster={self.cluster!r}"
+        if self.executor is not None:
+            return f"executor={self.executor!r}"
+        return f"processes={self.processes}" if self.processes > 1 else ""
 
 
 def records_of(caller: str, keywords: dict[str, Any], *records: type) -> list[Any]:

@@ -1,17 +1,13 @@
-"""The players at work: sittings played in chunks, in this process or in several, handed over in order."""
+"""The players at work: sittings played in chunks, in this process or by an executor's workers, handed over in order."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import pickle
-import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
-from typing import Any, cast
+from threading import local
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +18,11 @@ from rs_env.arena.players import agent_seed, build_agents
 from rs_env.arena.settings import How, Plan
 from rs_env.arena.sitting import Memories
 from rs_env.arena.tables import games_per_deal, seatings
+from rs_env.executors import executor_of, in_order
 
 GAMES_AT_ONCE = 1024
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _CHUNKS_PER_PROCESS = 4  # at least, so that all have something to do to the end
+_worker = local()  # the crew of this thread, and the job that it is for
 
 
 @dataclass(frozen=True)
@@ -74,77 +71,46 @@ class Crew:
         return Chunk(games, lines, outcomes.seconds, outcomes.asked)
 
 
+@contextmanager
+def at_work(how: How) -> Iterator[How]:
+    """The same with an executor that is open within, or without any where this process plays alone."""
+    if how.executor is not None or not how.elsewhere:
+        yield how
+        return
+    # Daemons may have no processes of their own, which isolated agents need.
+    with executor_of(how.processes, how.cluster, daemon=not how.isolated) as (executor, places):
+        yield replace(how, cluster=None, executor=executor, processes=places)
+
+
 class Workplace:
     """Where agents play: a context within which `play` hands over chunks in the order of their deals, of whole
     sittings. crew: the players of this process.
 
-    With ``how.processes`` 1 they play, otherwise crews in so many others, which are spawned, so that a script must
-    start its work under ``if __name__ == "__main__"``. ``how.games_at_once``: in each process; None: 1024, or less
-    where some process would have none; games of a sitting count, though they are played one after the other.
+    They play, unless `how` has others: see `How`. ``how.games_at_once``: in each piece of work; None: 1024, or less
+    where some worker would have none; games of a sitting count, though they are played one after the other.
     """
 
     def __init__(self, agents: Sequence[Agent | str], plan: Plan, how: How) -> None:
-        elsewhere = how.processes > 1
-        self.crew = Crew(agents, plan, replace(how, isolated=False) if elsewhere else how)
-        self._how = how
-        self._arguments = (agents, plan, how)
-        self._workers: dict[Connection, SpawnProcess] = {}
-        self._running: dict[Connection, int] = {}  # number of the job that each is at
-        self._jobs = 0  # given out so far
-        for agent in agents if elsewhere else ():
-            _check_sendable(agent, how.processes)
+        self._how, self._elsewhere = how, how.elsewhere
+        self.crew = Crew(agents, plan, replace(how, isolated=False) if self._elsewhere else how)
+        self._job = _job_of(agents, plan, how) if self._elsewhere else b""
+        self._context = ExitStack()
 
     def __enter__(self) -> Workplace:
-        try:
-            with one_thread_in_each():
-                for _ in range(self._how.processes if self._how.processes > 1 else 0):
-                    self._start()
-            for connection in self._workers:
-                _send(connection, self._arguments)  # agents may start processes, which one that is being born cannot
-        except BaseException:
-            self.__exit__()
-            raise
+        self._how = self._context.enter_context(at_work(self._how))
         return self
 
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would copy the locks of Numba's threads
-        ours, theirs = context.Pipe()
-        # Daemons may have no processes of their own, which isolated agents need.
-        process = context.Process(target=_work, args=(theirs,), daemon=not self._how.isolated)
-        process.start()
-        self._workers[ours] = process
-        theirs.close()  # so that ours ends when the process does
-
     def __exit__(self, *_: object) -> None:
-        for connection, process in self._workers.items():
-            process.terminate()
-            process.join()
-            connection.close()
+        self._context.close()
 
     def play(self, table: str, first: int, last: int) -> Iterator[Chunk]:
         """Chunks of the deals `first` .. `last` - 1."""
         size = self._deals_at_once(table, last - first)
-        jobs = ((table, start, min(start + size, last)) for start in range(first, last, size))
-        return self._play_elsewhere(jobs) if self._workers else (self.crew.play(*job) for job in jobs)
-
-    def _play_elsewhere(self, jobs: Iterator[tuple[str, int, int]]) -> Iterator[Chunk]:
-        """Chunks in the order of the jobs; what is still played of jobs given out before is dropped when it comes."""
-        due = self._jobs
-        finished: dict[int, Chunk] = {}
-        while True:
-            for connection in self._workers.keys() - self._running.keys():
-                job = next(jobs, None)
-                if job is not None:
-                    _send(connection, job)
-                    self._running[connection] = self._jobs
-                    self._jobs += 1
-            if due == self._jobs:
-                return
-            for ready in cast(list[Connection], wait(list(self._running))):
-                finished[self._running.pop(ready)] = _received(ready)
-            while due in finished:
-                yield finished.pop(due)
-                due += 1
+        pieces = ((table, start, min(start + size, last)) for start in range(first, last, size))
+        if self._how.executor is None:
+            return (self.crew.play(*piece) for piece in pieces)
+        named = ((self._job, *piece) for piece in pieces)
+        return in_order(self._how.executor, play_piece, named, self._how.processes)
 
     def _deals_at_once(self, table: str, deals: int) -> int:
         plan = self.crew.plan
@@ -152,72 +118,36 @@ class Workplace:
         if self._how.games_at_once is not None:
             most = self._how.games_at_once // per_deal
         else:
-            share = -(-deals // (_CHUNKS_PER_PROCESS * self._how.processes)) if self._how.processes > 1 else deals
+            share = -(-deals // (_CHUNKS_PER_PROCESS * self._how.processes)) if self._elsewhere else deals
             most = min(GAMES_AT_ONCE // per_deal, share)
         return max(1, most // plan.sitting) * plan.sitting
 
 
-@contextmanager
-def one_thread_in_each() -> Iterator[None]:
-    """Processes started within compute on one thread each, where the environment does not say otherwise.
-
-    As many threads in each as there are cores would wait for one another. Libraries of linear algebra, torch's and
-    NumPy's among them, read these variables once, when they are loaded. A new process may load them before it comes to
-    any line of this module, with its main module or the agents; so it has to be born with the variables.
-    """
-    added = [name for name in _THREADS if name not in os.environ]
-    os.environ.update(dict.fromkeys(added, "1"))
-    try:
-        yield
-    finally:
-        for name in added:
-            os.environ.pop(name, None)
-
-
-def _check_sendable(agent: Any, processes: int) -> None:
-    try:
-        pickle.dumps(agent)
-    except Exception as error:
-        raise ValueError(
-            f"processes={processes} is not allowed: agent {agent.name!r} cannot be sent to a process ({error})"
-        ) from None
-
-
-def _work(connection: Connection) -> None:
-    """In a process of its own: get a crew together and play the jobs that come, until no more do.
-
-    An error is sent as what came of a job; RuntimeError is that of an isolated agent.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends this one
-    try:
+def _job_of(agents: Sequence[Agent | str], plan: Plan, how: How) -> bytes:
+    """What a worker needs to get a crew together. Raises ValueError, naming the agent, for one that cannot be sent."""
+    for agent in agents:
         try:
-            crew = Crew(*connection.recv())
-        except (ValueError, RuntimeError) as error:
-            connection.send(error)
-            return
-        while True:
-            job = connection.recv()
-            try:
-                connection.send(crew.play(*job))
-            except (ValueError, RuntimeError) as error:
-                connection.send(error)
-    except (EOFError, BrokenPipeError):  # the main process is gone
-        return
+            pickle.dumps(agent)
+        except Exception as error:
+            name: Any = agent if isinstance(agent, str) else agent.name
+            raise ValueError(
+                f"{how.elsewhere} is not allowed: agent {name!r} cannot be sent to a process ({error})"
+            ) from None
+    return pickle.dumps((agents, plan, replace(how, executor=None, cluster=None, processes=1)))
 
 
-def _send(connection: Connection, content: Any) -> None:
-    """Send it; that the other process has ended shows when its answer is waited for."""
-    with suppress(ConnectionError):
-        connection.send(content)
+def play_piece(job: bytes, table: str, first: int, last: int) -> Chunk:
+    """At a worker: deals `first` .. `last` - 1 of a job. The crew waits for the next piece; each thread has its own."""
+    if getattr(_worker, "job", None) != job:
+        _worker.job = None  # the crew before it goes first, with its processes
+        _worker.crew = None
+        _worker.crew = Crew(*_sent(job))
+        _worker.job = job
+    return _worker.crew.play(table, first, last)
 
 
-def _received(connection: Connection) -> Chunk:
+def _sent(job: bytes) -> tuple[Any, ...]:
     try:
-        result = connection.recv()
-    except (EOFError, ConnectionError):
-        raise ChildProcessError(
-            "a process that was to play has ended; if it left no error above, it was killed"
-        ) from None
-    if isinstance(result, Exception):
-        raise result
-    return result
+        return pickle.loads(job)
+    except (AttributeError, ImportError) as error:
+        raise ValueError(f"agents: a worker cannot load one of them, whose module it lacks ({error})") from None

@@ -1,0 +1,175 @@
+"""Sweeps: the same runs and results whoever trains them and however often they are stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import agents.sweep  # noqa: E402  after the skip
+from agents.run import Run  # noqa: E402
+from agents.sweep import RESULTS, TABLE, Command, Sweep  # noqa: E402
+from agents.trial import interquartile_mean, train_one  # noqa: E402
+
+EXPERIMENT = """
+total_decisions = 200
+threads = 1
+rules = {preset = "rolling_stone", num_players = 3, max_actions = 60}
+network = {hidden = 16, layers = 1}
+ppo = {num_envs = 4, steps = 16, minibatch = 32, epochs = 1}
+evaluation = {deals = 4, deals_on_the_way = 2, every = 1, opponents = ["random", "low"]}
+"""
+GRID = 'config = "experiment.toml"\nseeds = [3, 4, 5]\n[grid]\n"ppo.learning_rate" = [1e-3, 1e-1]\n'
+SEARCH = """
+config = "experiment.toml"
+seeds = [1, 2]
+trials = 7
+at_once = 2
+[search]
+"ppo.learning_rate" = {low = 1e-4, high = 1e-1, log = true}
+"ppo.epochs" = {low = 1, high = 4}
+"ppo.clip" = {choices = [0.1, 0.2]}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text(GRID, encoding="utf-8")
+    return tmp_path / "sweep.toml"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a sweep that nothing happened to."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
+    (folder / "sweep.toml").write_text(GRID, encoding="utf-8")
+    swept(folder / "sweep.toml", "runs")
+    return folder / "runs"
+
+
+def results_in(folder: Path) -> list[dict[str, Any]]:
+    return json.loads((folder / RESULTS).read_text(encoding="utf-8"))
+
+
+def swept(file: Path, name: str) -> list[dict[str, Any]]:
+    folder = file.parent / name
+    agents.sweep.run(Command(file, out=str(folder)))
+    return results_in(folder)
+
+
+def test_a_sweep_that_is_stopped_goes_on_to_the_same_results(
+    file: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = results_in(whole)
+    assert [result["settings"] for result in expected] == [{"ppo.learning_rate": rate} for rate in (1e-3, 1e-1)]
+    assert [len(result["win_shares"]) for result in expected] == [3, 3]
+    assert [point["seeds"] for point in expected[0]["curve"]] == [3, 3, 3]
+    train, calls = Run.train, 0
+
+    def stopped(run: Run, *arguments: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        return calls != 3 and train(run, *arguments)
+
+    monkeypatch.setattr(Run, "train", stopped)
+    with pytest.raises(KeyboardInterrupt, match=r"go on with: python -m agents\.sweep"):
+        swept(file, "part")
+    assert swept(file, "part") == expected
+    assert calls == 3 + 4  # two were done
+    assert swept(file, "part") == expected and calls == 7
+    table = (file.parent / "part" / TABLE).read_text(encoding="utf-8").splitlines()
+    assert len(table) == 4 and "| ppo.learning_rate |" in table[0] and "against low" in table[0]
+
+
+def test_workers_train_the_same_runs(file: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def threads(command: Command) -> Iterator[tuple[ThreadPoolExecutor, int]]:
+        with ThreadPoolExecutor(3) as executor:
+            yield executor, 3
+
+    monkeypatch.setattr(agents.sweep, "_workers", threads)
+    assert swept(file, "threads") == results_in(whole)
+
+
+def test_a_search_learns_from_what_came_before_and_is_the_same_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna")
+    file.write_text(SEARCH, encoding="utf-8")
+
+    def result(configs: Any, staged: bool, folder: Path) -> dict[str, float]:
+        return {"random": 1 - configs[0].settings.learning_rate, "low": configs[0].settings.clip}
+
+    monkeypatch.setattr(agents.sweep, "train_one", result)
+    first = swept(file, "first")
+    assert first == swept(file, "again")
+    assert len(first) == 7 and len({result["settings"]["ppo.learning_rate"] for result in first}) == 7
+    assert all(result["settings"]["ppo.epochs"] in (1, 2, 3, 4) for result in first)
+    monkeypatch.setattr(agents.sweep, "train_one", lambda *_: {"random": 0.5})
+    other = swept(file, "other")
+    assert [r["settings"] for r in other[:2]] == [r["settings"] for r in first[:2]]
+
+
+def test_another_sweep_or_run_in_the_folder_is_refused(file: Path, whole: Path) -> None:
+    file.write_text(GRID.replace("1e-1", "2e-1"), encoding="utf-8")
+    with pytest.raises(ValueError, match="holds another sweep"):
+        agents.sweep.run(Command(file, out=str(whole)))
+    configs = Sweep.read(file).configs({"ppo.learning_rate": 0.2}, 3)
+    with pytest.raises(ValueError, match="holds a run of other settings"):
+        train_one(configs, False, whole / "1-3")
+
+
+def test_a_setting_of_its_own_is_left_to_a_stage(file: Path) -> None:
+    with (file.parent / "experiment.toml").open("a", encoding="utf-8") as text:
+        text.write('[[stages]]\nlearner = "ppo"\nppo = {learning_rate = 0.5}\n')
+    with pytest.raises(
+        ValueError, match=r"ppo.learning_rate=0.001 is not allowed: it must be left to the stages \[1\]"
+    ):
+        Sweep.read(file)
+    file.write_text(GRID.replace("learning_rate", "clip"), encoding="utf-8")
+    (stage,) = Sweep.read(file).configs({"ppo.clip": 0.3}, 8)
+    assert (stage.settings.clip, stage.settings.learning_rate, stage.seed) == (0.3, 0.5, 8)
+
+
+def test_the_interquartile_mean_is_that_of_the_middle_half() -> None:
+    values = np.array([0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 9.0])
+    mean, interval = interquartile_mean(values)
+    assert mean == pytest.approx(0.65)
+    assert interval is not None and 0.3 < interval[0] < 0.65 < interval[1] < 5
+    assert interquartile_mean(values) == (mean, interval)  # the same resamples each time
+    assert interquartile_mean(np.full(5, 0.25)) == (0.25, (0.25, 0.25))
+    assert interquartile_mean(np.array([0.2, 0.4])) == (pytest.approx(0.3), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "config=None is not allowed: it must be the name of an experiment's file"),
+        ('config = "nowhere.toml"', "nowhere.toml"),
+        (GRID.replace("[3, 4, 5]", "3"), "seeds=3 is not allowed: it must be a list"),
+        (GRID.replace("[3, 4, 5]", "[3, 3]"), r"seeds=\(3, 3\) is not allowed: it must be different numbers"),
+        (GRID.replace("[1e-3, 1e-1]", "1e-3"), r"grid.ppo.learning_rate=0.001 is not allowed: it must be a list"),
+        (GRID + '[search]\n"ppo.clip" = {choices = [0.1]}', "grid=.* is not allowed: it must be given, or else search"),
+        (GRID.replace("grid", "grids"), "grids is not a setting"),
+        (GRID.replace("learning_rate", "rate"), "ppo.rate is not a setting"),
+        (GRID.replace("1e-1", "-1.0"), "ppo.learning_rate=-1.0 is not allowed"),
+        (SEARCH.replace("trials = 7", ""), "trials=0 is not allowed"),
+        (SEARCH.replace("at_once = 2", "at_once = 9"), "at_once=9 is not allowed: it must be from 1 to trials"),
+        (SEARCH.replace("seeds", 'sampler = "best"\nseeds'), "sampler='best' is not allowed: it must be one of 'tpe'"),
+        (SEARCH.replace("high = 4", "most = 4"), r"search.ppo.epochs=\{'low': 1, 'most': 4\} is not allowed"),
+    ],
+)
+def test_wrong_sweeps_are_refused_by_name(file: Path, text: str, said: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
+        Sweep.read(file)
