@@ -93,6 +93,15 @@ def _assign(memory: Memory, posterior: Array, seat: Seat, players: Number, own: 
 
 
 @njit
+def _meets_chance(how: PlayOuts, memory: Memory, seat: Seat, players: Number) -> bool:
+    """Whether somebody else has been given the type of a player at random."""
+    for other in range(players):
+        if other != seat and how.noise[memory.policies[other]] >= 1.0:
+            return True
+    return False
+
+
+@njit
 def weigh(
     views: Views, i: Number, told: Told, stream: Stream, rating: Rating, memory: tuple[Memory, Worlds]
 ) -> tuple[bool, Stream]:
@@ -163,14 +172,16 @@ def adaptive_all(
     seeds: Array,
     told: Told,
     iterations: Number,
-    model: tuple[PlayOuts, Rating],
+    model: tuple[PlayOuts, PlayOuts, Rating],
     memory: tuple[Memory, Worlds, Tree],
     actions: Array,
 ) -> None:
     """Write the most visited action for each view, after so many iterations. Worlds are drawn uniformly and weighed by
     the events; each iteration is in one that is drawn by the weights.
+
+    model: how to play out, how where somebody else is taken for a player at random, and what actions are rated by.
     """
-    how, rating = model
+    how, brief, rating = model
     mine, worlds, tree = memory
     for i in range(views.shape[0]):
         view = views[i]
@@ -192,6 +203,6 @@ def adaptive_all(
             m = _pick(worlds.weights, unit(stream))
             mine.states[0] = worlds.states[m]
             stream = _assign(mine, worlds.posterior[m], seat, n, own, stream)
-            size = iterate(how, mine, tree, size, mix(stream))
+            size = iterate(brief if _meets_chance(brief, mine, seat, n) else how, mine, tree, size, mix(stream))
         put_sure_losses_last(tree, mine)
         actions[i] = most_visited(tree, mine, view.legal, stream)

@@ -187,9 +187,10 @@ class Adaptive(_Searcher):
 
     worlds: sampled for each decision and weighed by the public history. iterations: of the tree, each in a world that
     is drawn by the weights. exploration: factor of the confidence bound. noise: share of random actions of the seat
-    itself in play-outs. horizon: most actions of a play-out. memory: decisions of the others that are looked at. types:
-    names of `rs_env.baselines.models.TYPES`, joined by +; all: every one. trust: power of the worlds' weights; 0 takes
-    all worlds as equally likely, and only the types are learnt.
+    itself in play-outs. horizon: most actions of a play-out. brief: the same where somebody else is taken for a player
+    at random, whose chances soon blur what comes of an action. memory: decisions of the others that are looked at.
+    types: names of `rs_env.baselines.models.TYPES`, joined by +; all: every one. trust: power of the worlds' weights; 0
+    takes all worlds as equally likely, and only the types are learnt.
 
     A row of its memories is float64 (MAX_PLAYERS, T): how likely each seat, counted from the viewer, is of each type.
     """
@@ -208,6 +209,7 @@ class Adaptive(_Searcher):
         exploration: float = 0.5,
         noise: float = 0.5,
         horizon: int = 100,
+        brief: int = 25,
         memory: int = 128,
         types: str = "all",
         trust: float = 1.0,
@@ -218,6 +220,7 @@ class Adaptive(_Searcher):
         mine = (weights_of(**LADDER["heuristic"]), check_within("noise", noise, 1.0))
         others = [(player.weights, player.noise) for player in self._model.play_outs]
         super().__init__(name, [*others, mine], horizon, 0, [*self._model.looks_ahead, True])
+        self._brief = self._how._replace(horizon=check_whole("brief", brief, 0, _MOST))
         self._worlds = Worlds(
             np.zeros(worlds, STATE),
             np.zeros(worlds),
@@ -237,7 +240,7 @@ class Adaptive(_Searcher):
         views = as_views(views)
         actions = np.empty(len(views), np.int64)
         told, seeds = self._told(views, histories, memories), seeds_for(views, self._seed, seeds)
-        model, memory = (self._how, self._model.rating), (self._memory, self._worlds, self._tree)
+        model, memory = (self._how, self._brief, self._model.rating), (self._memory, self._worlds, self._tree)
         adaptive_all(views, seeds, told, self._iterations, model, memory, actions)
         unfit = np.flatnonzero(actions == UNFIT)
         if len(unfit):
