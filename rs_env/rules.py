@@ -294,7 +294,6 @@ def preset_of(rules: Rules) -> tuple[str, dict[str, Any]]:
 
     The number of players counts least. Of presets with equally few differences it is the first.
     """
-
     each: dict[str, dict[str, Any]] = {}
     for name in PRESETS:
         usual = Rules.preset(name).num_players

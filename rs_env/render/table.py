@@ -65,9 +65,9 @@ class Seat:
 class Last:
     """The last action of the game.
 
-    seat: who took it. action: 0..52. what: one of `WHAT`. trick: (seat, card) in order of play, the trick as it lay when
-    this action ended it, a silent play that was noticed included; empty where it goes on. ended_deal: the position is
-    the beginning of the deal after it.
+    seat: who took it. action: 0..52. what: one of `WHAT`. trick: (seat, card) in order of play, the trick as it lay
+    when this action ended it, a silent play that was noticed included; empty where it goes on. ended_deal: the position
+    is the beginning of the deal after it.
     """
 
     seat: int
@@ -104,11 +104,11 @@ class Table:
 
     rules: name of the preset. facts: what the rules change of it, such as ``"num_players=5"``. viewer: the seat whose
     knowledge this is; None: all hands are open. seats: by number. turn: the seat to act, None when it is over. legal:
-    sorted actions, of the viewer where it is its turn, or of the seat to act in an open table; else empty. trick: (seat,
-    card) in order of play. dead: sorted. led, trump, barred: suits 0..3, or None. leader, dealer: seats. actions, limit:
-    taken in this deal, and after how many it is truncated. deal, totals, target: of a match its running number from 1,
-    the totals so far and what they are played to; else None. last: None where it is not known, and before the first
-    action. result: None while the game goes on.
+    sorted actions, of the viewer where it is its turn, or of the seat to act in an open table; else empty. trick:
+    (seat, card) in order of play. dead: sorted. led, trump, barred: suits 0..3, or None. leader, dealer: seats.
+    actions, limit: taken in this deal, and after how many it is truncated. deal, totals, target: of a match its running
+    number from 1, the totals so far and what they are played to; else None. last: None where it is not known, and
+    before the first action. result: None while the game goes on.
     """
 
     rules: str
@@ -243,37 +243,35 @@ def _table(
     """
     n = rules.num_players
     is_open = legal is not None
-    viewer = None if is_open else int(record["seat"])
     turn = int(record["turn"]) if record["status"] == _RUNNING else None
     leader, dealer = int(record["leader"]), int(record["dealer"])
     names = _checked_names(names, n)
-    played = _played(record["played"], n)
-    out = record["out"].tolist()
-    hands = record["hand"].tolist()[:n] if is_open else None
-    seats = []
-    for seat in range(n):
-        known, size = members(record["known"][seat]), int(record["hand_size"][seat])
-        if hands is not None:
-            cards = members(hands[seat])
-        else:
-            cards = members(record["hand"]) if seat == viewer else known
-        seats.append(
-            Seat(
-                number=seat,
-                name=names[seat],
-                size=size,
-                cards=tuple(cards),
-                backs=size - len(cards),
-                known=tuple(known),
-                excluded=tuple(members(record["excluded"][seat])),
-                held=tuple(members(record["held"][seat])),
-                place=out.index(seat) + 1 if seat in out else None,
-                is_leader=seat == leader,
-                is_turn=seat == turn,
-                is_dealer=seat == dealer,
-                played=played[seat],
-            )
+    played, out = _played(record["played"], n), record["out"].tolist()
+    known = [members(cards) for cards in record["known"].tolist()[:n]]
+    viewer, shown = None, known
+    if is_open:
+        shown = [members(cards) for cards in record["hand"].tolist()[:n]]
+    else:
+        viewer = int(record["seat"])
+        shown = [*known[:viewer], members(record["hand"]), *known[viewer + 1 :]]
+    seats = [
+        Seat(
+            number=seat,
+            name=names[seat],
+            size=(size := int(record["hand_size"][seat])),
+            cards=tuple(shown[seat]),
+            backs=size - len(shown[seat]),
+            known=tuple(known[seat]),
+            excluded=tuple(members(record["excluded"][seat])),
+            held=tuple(members(record["held"][seat])),
+            place=out.index(seat) + 1 if seat in out else None,
+            is_leader=seat == leader,
+            is_turn=seat == turn,
+            is_dealer=seat == dealer,
+            played=played[seat],
         )
+        for seat in range(n)
+    ]
     in_order = [(leader + k) % n for k in range(n)]
     is_match, is_over = rules.target is not None, turn is None
     totals = tuple(record["totals"][:n].tolist()) if is_match else None
