@@ -30,7 +30,6 @@ KINDS: dict[str, tuple[dict[str, Any], int]] = {  # options, and a seed with a s
 }
 
 
-
 def text_of(kind: str) -> str:
     """The game of a kind, played at random."""
     options, seed = KINDS[kind]

@@ -120,7 +120,9 @@ class _Layout:
             self._seat(self.table.seats[(self.bottom + k) % n], *panel)
         self._seat(self.table.seats[self.bottom], _MARGIN, own_top, self.width - 2 * _MARGIN, self.own_height)
         unit = self.unit
-        targets = tuple((action, *(unit * value for value in place)) for action, *place in self.targets)
+        targets = tuple(
+            (action, x * unit, y * unit, width * unit, height * unit) for action, x, y, width, height in self.targets
+        )
         return Scene(self.size, self.theme.ground, tuple(_scaled(shape, unit) for shape in self.shapes), targets)
 
     # Header and footer
