@@ -61,7 +61,8 @@ def _agents(arguments: list[str], prog: str) -> int:
     argparse.ArgumentParser(prog=prog, description=_AGENTS).parse_args(arguments)
     from rs_env.inform import agents
 
-    return status_of(lambda: print(agents()))
+    print(agents())
+    return 0
 
 
 def _bench(arguments: list[str], prog: str) -> int:

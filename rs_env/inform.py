@@ -8,12 +8,13 @@ import platform
 import textwrap
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field, make_dataclass
+from typing import Annotated
 
 from rs_env.baselines import AGENTS, NETWORK_AGENTS
 from rs_env.baselines.tips import MEANINGS
 from rs_env.cards import cards_text
-from rs_env.command_line import status_of
+from rs_env.command_line import status_of, terminal
 from rs_env.envs.pettingzoo import raw_env
 from rs_env.envs.self_play import SelfPlayVectorEnv
 from rs_env.rules import Rules, preset_of
@@ -47,35 +48,33 @@ WHAT_OPTIONS_MEAN = {
     "spread": "Added to noise in every second world.",
     "horizon": "Most actions of a play-out.",
     "endgame": "Most cards in play where forced wins are looked for; 0: never.",
-    "memory": "Newest decisions of the others by which worlds and types are weighed.",
-    "types": "Which types of opponents are thought possible.",
+    "memory": "Decisions of the others, the newest ones, that are looked at.",
+    "types": "Types of opponents that are thought possible, joined by +; all: all of them.",
     "temperature": "Of the draw among a network's actions; 0: the best one.",
     "checkpoint": "Run folder or checkpoint; empty: the network that comes with the package.",
-    "prior": "How much the network's own opinion counts beside the play-outs.",
-    "least": "Actions that the network gives a smaller share are not tried.",
+    "prior": "Weight of the logarithm of the network's policy beside the play-outs.",
+    "least": "Actions that the network likes less than this share of the best one are not tried.",
 }
 
 
 def rules(arguments: list[str], prog: str) -> int:
     """Print a rule set; the exit status."""
     try:
-        import tyro  # noqa: F401  what the flags are made with
+        import tyro
     except ImportError as error:
         told = str(error)
         return status_of(lambda: _missing(told))
     from rs_env.flags import RuleFlags, RuleOptions, parsed
 
-    @dataclass(frozen=True, kw_only=True)
-    class Command:
-        rules: RuleOptions = field(default_factory=RuleFlags)
-        json: bool = False
-        """All options as JSON, which `Rules.from_dict` reads, and nothing else."""
-
+    as_json = Annotated[bool, tyro.conf.arg(help="All options as JSON, which Rules.from_dict reads, and nothing else.")]
+    options = [("rules", RuleOptions, field(default_factory=RuleFlags)), ("json", as_json, False)]
+    Command = make_dataclass("Command", options, frozen=True, kw_only=True)  # noqa: N806  a class
     command = parsed(Command, prog, arguments, description="Print a rule set and what it changes of its preset.")
 
     def work() -> None:
         chosen = command.rules.chosen()
-        print(json.dumps(chosen.to_dict()) if command.json else rules_told(chosen))
+        with terminal():
+            print(json.dumps(chosen.to_dict()) if command.json else rules_told(chosen))
 
     return status_of(work)
 
@@ -108,20 +107,25 @@ def agents() -> str:
     lines = []
     for name, factory in (AGENTS | NETWORK_AGENTS).items():
         lines.append(f"{name}: {WHAT_AGENTS_DO[name]}")
-        lines += [_option(option, default) for option, default in options_of(factory).items()]
+        options = options_of(factory)
+        if options.keys() == MEANINGS.keys():
+            weights = " ".join(f"{tip}={weight}" for tip, weight in options.items())
+            lines.append(_folded(f"    weights of tips: {weights}"))
+        else:
+            lines += [_folded(f"    {option}={options[option]}  {WHAT_OPTIONS_MEAN[option]}") for option in options]
+    lines += ["", "The tips:", *(_folded(f"    {tip}  {meaning}") for tip, meaning in MEANINGS.items())]
     lines += ["", "An agent is named with its options as in pimc:worlds=64,horizon=50."]
     return "\n".join(lines)
+
+
+def _folded(line: str) -> str:
+    return textwrap.fill(line, 118, subsequent_indent=" " * 8)
 
 
 def options_of(factory: Callable[..., object]) -> dict[str, object]:
     """The options of a player by name, with their defaults."""
     parameters = inspect.signature(factory).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
-
-
-def _option(option: str, default: object) -> str:
-    meaning = WHAT_OPTIONS_MEAN[option]
-    return textwrap.fill(f"    {option}={default}  {meaning}", 118, subsequent_indent=" " * 8)
 
 
 def bench(seconds: float) -> None:

@@ -226,7 +226,7 @@ def test_agents_are_told_with_all_options_and_their_meaning(capsys: Any) -> None
     for name, factory in (AGENTS | NETWORK_AGENTS).items():
         assert f"\n{name}: " in f"\n{told}"
         for option, default in options_of(factory).items():
-            assert f"    {option}={default}  " in told
+            assert f" {option}={default}" in told
     named = {option for factory in (AGENTS | NETWORK_AGENTS).values() for option in options_of(factory)}
     assert named == set(WHAT_OPTIONS_MEAN) and set(WHAT_AGENTS_DO) == set(AGENTS | NETWORK_AGENTS)
 
