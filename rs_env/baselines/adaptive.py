@@ -95,10 +95,10 @@ def _assign(memory: Memory, posterior: Array, seat: Seat, players: Number, own: 
 @njit
 def _meets_chance(how: PlayOuts, memory: Memory, seat: Seat, players: Number) -> bool:
     """Whether somebody else has been given the type of a player at random."""
+    chance = False
     for other in range(players):
-        if other != seat and how.noise[memory.policies[other]] >= 1.0:
-            return True
-    return False
+        chance = chance or (other != seat and how.noise[memory.policies[other]] >= 1.0)
+    return chance
 
 
 @njit
