@@ -38,6 +38,7 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -286,6 +287,22 @@ def as_rules(rules: Rules | str | Mapping[str, Any], **overrides: Any) -> Rules:
     if isinstance(rules, Mapping):
         return Rules.from_dict({**rules, **overrides})
     raise _refusal("rules", rules, "a Rules, a preset's name, or a mapping of options")
+
+
+def preset_of(rules: Rules) -> tuple[str, dict[str, Any]]:
+    """The preset that is nearest to a rule set, and the options that make the difference, with their values.
+
+    The number of players counts least. Of presets with equally few differences it is the first.
+    """
+    each: dict[str, dict[str, Any]] = {}
+    for name in PRESETS:
+        usual = Rules.preset(name).num_players
+        with suppress(ValueError):  # some have too few cards for so many players
+            preset = Rules.preset(name, num_players=rules.num_players).to_dict()
+            changes = {option: value for option, value in rules.to_dict().items() if value != preset[option]}
+            each[name] = changes if rules.num_players == usual else {"num_players": rules.num_players, **changes}
+    nearest = min(each, key=lambda name: (len(each[name].keys() - {"num_players"}), len(each[name])))
+    return nearest, each[nearest]
 
 
 def rules_of_call(
