@@ -10,6 +10,8 @@ import rs_env
 from rs_env.command_line import end_with, status_of, terminal
 
 _WARM = "compile everything ahead, as for an image of a container; say what, how long it took, and where it is kept"
+_PLAY = "sit at a table with agents and other people, in the browser or (--text) here; needs the extra rs_env[web]"
+_WATCH = "look back at games in the browser, with what agents make of them; needs the extra rs_env[web]"
 _ARENA = "compare agents: duels, leagues, best responses, reports; needs the extra rs_env[arena]"
 
 
@@ -53,9 +55,23 @@ def _arena(arguments: list[str], prog: str) -> int:
     return main(arguments, prog)
 
 
+def _play(arguments: list[str], prog: str) -> int:
+    from rs_env.web.commands import Play, main
+
+    return main(Play, arguments, prog)
+
+
+def _watch(arguments: list[str], prog: str) -> int:
+    from rs_env.web.commands import Watch, main
+
+    return main(Watch, arguments, prog)
+
+
 COMMANDS: dict[str, tuple[Callable[[list[str], str], int], str]] = {
     "warm": (_warm, _WARM),
     "arena": (_arena, _ARENA),
+    "play": (_play, _PLAY),
+    "watch": (_watch, _WATCH),
 }
 """What does each command, given its arguments and the program's name for its help; and what it does, in words."""
 

@@ -19,7 +19,9 @@ try:
     import rich  # noqa: F401  # what draws the table in the terminal
     import tyro
 except ImportError as error:
-    print(f"error: {error}; this needs the extra: pip install 'rs_env[web]', for --text 'rs_env[text]'", file=sys.stderr)
+    print(
+        f"error: {error}; this needs the extra: pip install 'rs_env[web]', for --text 'rs_env[text]'", file=sys.stderr
+    )
     sys.exit(2)
 
 from rs_env.checks import check_whole, check_within

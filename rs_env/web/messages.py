@@ -132,8 +132,8 @@ MESSAGES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
 
 
 def rules_form() -> list[dict[str, Any]]:
-    """The options of `Rules` as a page needs them for a form: name, kind, default, choices, whether it may be empty, and
-    what it is in words.
+    """The options of `Rules` as a page needs them for a form: name, kind, default, choices, whether it may be empty,
+    and what it is in words.
     """
     kinds = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Rules).items()}
     told = dict(re.findall(r"^    (\w+): .*\n        (.*)$", Rules.__doc__ or "", re.MULTILINE))

@@ -52,7 +52,13 @@ class Room(Desk):
         """What a page is told first."""
         told = {"type": "hello", "mode": "table", "control": role.control, "advisers": self.advisers.names}
         if role.control:
-            told |= {"form": rules_form(), "presets": presets(), "known_agents": fair_baselines(), "paces": PACES, "person": PERSON}
+            told |= {
+                "form": rules_form(),
+                "presets": presets(),
+                "known_agents": fair_baselines(),
+                "paces": PACES,
+                "person": PERSON,
+            }
         return told
 
     def state(self, role: Role) -> dict[str, Any]:

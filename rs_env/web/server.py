@@ -29,7 +29,9 @@ try:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from starlette.websockets import WebSocket, WebSocketDisconnect
 except ImportError as error:
-    raise ImportError(f"the page needs Starlette, uvicorn and websockets ({error}): pip install 'rs_env[web]'") from None
+    raise ImportError(
+        f"the page needs Starlette, uvicorn and websockets ({error}): pip install 'rs_env[web]'"
+    ) from None
 
 from rs_env.rules import MAX_PLAYERS
 from rs_env.web.desk import Advisers, Connection, Desk, Role, Shelf

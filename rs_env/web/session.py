@@ -56,8 +56,8 @@ class Question:
 class Session:
     """A table with its players, from deal to deal.
 
-    rules: what is played. players: one name for each seat, `PERSON` or an agent as `make_agent` takes it. seed: of decks
-    and draws, None: a fresh one. Raises ValueError for another number of players, and for what is no agent.
+    rules: what is played. players: one name for each seat, `PERSON` or an agent as `make_agent` takes it. seed: of
+    decks and draws, None: a fresh one. Raises ValueError for another number of players, and for what is no agent.
 
     A player who sat on seat s at first sits on seat (s + shift) % n. `auto`: numbers of persons whose turns without a
     choice are played for them.
