@@ -204,22 +204,22 @@ class Session:
     def deal(self, same: bool) -> None:
         """Begin a new game: with the next cards, or with the same cards and everybody one seat further on."""
         if self.game.is_over:
-            self._count()
+            for number, won in enumerate(self._won()):
+                self._wins[number] += won
+            self._deals += 1
+            self._let_remember()
         if same:
             self.shift = (self.shift + 1) % self.rules.num_players
+            self._memories = self._new_memories()  # they are of players who keep their seats
         else:
             self._index += 1
         self._story = Story(Game(self.rules, self.seed, index=self._index))
         self.failure = ""
         self.version += 1
 
-    def _count(self) -> None:
-        """Add the game that is over to the score of the evening, and let agents remember it."""
-        for number, won in enumerate(self._won()):
-            self._wins[number] += won
-        self._deals += 1
-        if self.shift or self.rules.target is not None:  # memories are of players who keep their seats, deal by deal
-            self._memories = self._new_memories()
+    def _let_remember(self) -> None:
+        """Let agents remember the deal that is over."""
+        if self.shift or self.rules.target is not None:
             return
         histories = Histories.of([self.game])
         for number, agent in enumerate(self._agents):

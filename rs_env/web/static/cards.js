@@ -39,13 +39,13 @@ export function face(card) {
   const rank = rankText(card), suit = card[1], court = "JQKA".includes(card[0]);
   const corner = (turn) =>
     svg("g", { transform: turn ? "rotate(180 32 45)" : "rotate(0)" },
-      svg("text", { x: 10, y: 19, "text-anchor": "middle", class: "rank", ...(rank === "10" ? { textLength: 15 } : {}) }, rank),
+      svg("text", { x: 10, y: 19, "text-anchor": "middle", class: "rank", ...(rank === "10" ? { textLength: 16, lengthAdjust: "spacingAndGlyphs" } : {}) }, rank),
       svg("use", { href: `#suit-${suit}`, x: 4, y: 23, width: 12, height: 12 }));
   const middle = court
     ? [
-        svg("rect", { x: 20, y: 22, width: 24, height: 46, rx: 4, class: "panel" }),
-        svg("text", { x: 32, y: 52, "text-anchor": "middle", class: "letter" }, rank),
-        svg("use", { href: `#suit-${suit}`, x: 27, y: 56, width: 10, height: 10 }),
+        svg("rect", { x: 19, y: 21, width: 26, height: 48, rx: 3, class: "panel" }),
+        svg("text", { x: 32, y: 47, "text-anchor": "middle", class: "letter" }, rank),
+        svg("use", { href: `#suit-${suit}`, x: 26, y: 52, width: 12, height: 12 }),
       ]
     : [svg("use", { href: `#suit-${suit}`, x: 19, y: 32, width: 26, height: 26 })];
   return svg("svg", { class: `face ${suit}`, viewBox: "0 0 64 90", "aria-hidden": "true" },

@@ -143,25 +143,27 @@ export class Lookback {
       svg("svg", { id: "timeline", viewBox: "0 0 1000 26", preserveAspectRatio: "none", role: "img", "aria-label": "Pickups, wins and differences along the game" }),
       slider,
       el("div", { class: "row" },
-        button("first", "⏮", "To the beginning (Home)", () => this.go(0)), button("back", "◀", "One action back (left arrow)", () => this.go(this.at - 1)),
-        button("run", "▶▶", "Play on by itself (space)", () => this.play()), button("on", "▶", "One action on (right arrow)", () => this.go(this.at + 1)),
-        button("last", "⏭", "To the end (End)", () => this.go(this.outline.length)), el("output", { id: "where" })),
+        button("first", "|◀", "To the beginning (Home)", () => this.go(0)), button("back", "◀", "One action back (left arrow)", () => this.go(this.at - 1)),
+        button("run", "play", "Play on by itself (space)", () => this.play()), button("on", "▶", "One action on (right arrow)", () => this.go(this.at + 1)),
+        button("last", "▶|", "To the end (End)", () => this.go(this.outline.length)), el("output", { id: "where" })),
       el("div", { class: "row" },
         button("pickup-before", "‹ pickup", "Pickup before (up arrow)", this.keys.ArrowUp), button("pickup-after", "pickup ›", "Next pickup (down arrow)", this.keys.ArrowDown),
         button("win-after", "win ›", "Next player out, or end of a deal (w)", this.keys.w),
         el("label", {}, "View ", el("select", { id: "viewer", onchange: (change) => this.go(this.at, change.target.value === "" ? null : Number(change.target.value)) })),
-        button("link", "Copy link", "Copy a link to this position", () => navigator.clipboard?.writeText(location.href))),
-      el("div", { class: "row" },
-        el("label", {}, el("input", { id: "asks", type: "checkbox", onchange: (change) => { this.asks = change.target.checked; this.opinions = null; this.show(); } }), " Ask"),
-        chooser(0), "and", chooser(1),
+        button("link", "Copy link", "Copy a link to this position", () => navigator.clipboard?.writeText(location.href))));
+    refill(find("#advice > div"),
+      el("p", { class: "ask" }, chooser(0), "and", chooser(1),
+        el("label", {}, el("input", { id: "asks", type: "checkbox", checked: this.asks, onchange: (change) => { this.asks = change.target.checked; this.opinions = null; this.show(); } }), " ask at every decision")),
+      el("p", { class: "ask" },
         button("compare", "Where do they differ?", "Compare both agents at every decision", () => {
           this.differences.clear();
           this.compared = -1;
           this.send("compare", { game: this.outline.game, agents: this.agents });
           this.update();
         }),
-        button("difference", "difference ›", "Next difference (d)", this.keys.d), el("span", { id: "differ", role: "status" })),
+        button("difference", "next", "Next difference (d)", this.keys.d), el("span", { id: "differ", role: "status" })),
       el("div", { id: "opinions" }));
+    find("#advice").open = true;
   }
 
   rebuild() {
@@ -184,7 +186,7 @@ export class Lookback {
     find("#viewer").value = this.seat === null ? "" : String(this.seat);
     find("#where").textContent = `${this.at} of ${length}`;
     find("#now").setAttribute("x", x(this.at) - 1);
-    find("#run").textContent = this.playing ? "❚❚" : "▶▶";
+    find("#run").textContent = this.playing ? "stop" : "play";
     renew(find("#differing"), [...this.differences.keys()], (at) => at, (at) => svg("circle", { class: "differs", cx: x(at), cy: 13, r: 5 }));
     const count = this.differences.size, running = this.compared ? ` so far, at ${Math.max(0, this.compared)} of ${length}` : "";
     find("#differ").textContent = this.compared || count ? `${count} differ${count === 1 ? "s" : ""}${running}` : "";

@@ -42,7 +42,6 @@ function begin(hello) {
   page.advice.name ??= hello.advisers[0] ?? null;
   document.body.dataset.mode = hello.mode;
   if (hello.mode === "watch") {
-    find("#advice").hidden = true;
     find("#facts").textContent = hello.file;
     page.lookback?.close();
     page.lookback = new Lookback(send, drawPast, hello.advisers, hello.games);
@@ -72,7 +71,7 @@ function takeError(text) {
 function takeHint(message) {
   page.advice.waiting = false;
   if (message.version === page.state.version) page.advice.opinion = message;
-  drawAdvicePanel();
+  if (!page.lookback) drawAdvicePanel();
   askAgain();
 }
 
@@ -98,7 +97,7 @@ function drawNow() {
     playable: own !== null && table.turn === own && !state.failure,
   });
   find("#hand").setAttribute("aria-label", "Your cards");
-  find("#facts").textContent = [table.rules.replaceAll("_", " "), ...table.facts].join(", ");
+  find("#facts").textContent = [`Rules: ${table.rules.replaceAll("_", " ")}`, ...table.facts].join(", ");
   const trumps = table.led && table.trump;
   drawStatus(toDo({ ...state, silent: !trumps }, table, names, own), table.turn === own && own !== null);
   drawActions();
@@ -156,10 +155,10 @@ function drawControls() {
     if (hello.control) {
       shown.push(
         button("pause", state.paused ? "Go on" : "Pause", "Let agents wait (space)", () => send("pause", { on: !state.paused }), { "aria-pressed": String(state.paused) }),
-        el("label", {}, "Pace ", el("select", { id: "pace", onchange: (event) => send("pace", { seconds: Number(event.target.value) }) },
+        el("label", {}, el("span", { class: "wide" }, "Pace "), el("select", { id: "pace", "aria-label": "Pace", onchange: (event) => send("pace", { seconds: Number(event.target.value) }) },
           [...new Set([...hello.paces, state.pace])].map((pace) => el("option", { value: pace, selected: pace === state.pace }, pace ? `${pace} s` : "at once")))),
         button("undo", "Undo", "Back to your last decision (u)", () => send("undo"), { disabled: !state.can_undo }),
-        button("setup-button", "Table …", "Rules, players and links (t)", setup));
+        button("setup-button", "Table…", "Rules, players and links (t)", setup));
     }
     if (state.seat !== null) shown.push(el("label", { title: "Play turns without a choice for me" }, el("input", { id: "auto", type: "checkbox", checked: state.auto, onchange: (event) => send("auto", { on: event.target.checked }) }), " auto"));
   }
@@ -232,7 +231,7 @@ function ask() {
 
 function askAgain() {
   const isOpen = find("#advice").open;
-  if (isOpen && page.advice.always && !page.advice.opinion) ask();
+  if (!page.lookback && isOpen && page.advice.always && !page.advice.opinion) ask();
 }
 
 function askChances() {
@@ -250,7 +249,6 @@ function askChances() {
 function enterLookback() {
   page.lookback = new Lookback(send, drawPast, page.hello.advisers, 1);
   document.body.dataset.mode = "watch";
-  find("#advice").hidden = true;
   drawControls();
 }
 
@@ -260,7 +258,7 @@ function leaveLookback() {
   page.lookback = null;
   history.replaceState(null, "", location.pathname + location.search);
   document.body.dataset.mode = "table";
-  find("#advice").hidden = false;
+  page.adviceDrawn = "";
   drawControls();
   drawNow();
   return true;
