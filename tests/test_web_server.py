@@ -18,6 +18,7 @@ testclient = pytest.importorskip("starlette.testclient")
 pytest.importorskip("uvicorn")
 pytest.importorskip("websockets")
 
+# ruff: noqa: E402  # what is below needs what was asked for above
 from starlette.websockets import WebSocketDisconnect
 
 from rs_env import Rules, replay, write_records
@@ -88,7 +89,9 @@ class Page:
 
 @contextlib.contextmanager
 def page(client: Any, link: str, origin: str = HERE) -> Iterator[Page]:
-    with client.websocket_connect(link.replace("/?", "/socket?"), headers={"host": "localhost", "origin": origin}) as socket:
+    with client.websocket_connect(
+        link.replace("/?", "/socket?"), headers={"host": "localhost", "origin": origin}
+    ) as socket:
         yield Page(socket)
 
 
@@ -138,7 +141,10 @@ def test_too_many_pages_are_told_so(hall: Hall, client: Any, monkeypatch: Any) -
     link = room_of(hall).links["host"]
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 1)
     socket = link.replace("/?", "/socket?")
-    with page(client, link), client.websocket_connect(socket, headers={"host": "localhost", "origin": HERE}) as one_more:
+    with (
+        page(client, link),
+        client.websocket_connect(socket, headers={"host": "localhost", "origin": HERE}) as one_more,
+    ):
         assert "too many pages" in one_more.receive_json()["message"]
         with pytest.raises(WebSocketDisconnect):
             one_more.receive_json()
@@ -209,7 +215,12 @@ def test_nobody_plays_out_of_turn_or_runs_the_table_of_another(hall: Hall, clien
         version = host.state["version"]
         action = host.state["table"]["legal"][0]
         assert "not your turn" in guest.refused("play", action=action, version=version)
-        for kind, fields in (("pause", {"on": True}), ("deal", {"same": False}), ("undo", {}), ("pace", {"seconds": 0})):
+        for kind, fields in (
+            ("pause", {"on": True}),
+            ("deal", {"same": False}),
+            ("undo", {}),
+            ("pace", {"seconds": 0}),
+        ):
             assert "only whoever runs the table" in guest.refused(kind, **fields)
         assert room.session.version == version and not room.session.paused
         assert "links" not in guest.state and "links" in host.state
@@ -232,7 +243,9 @@ def test_a_page_is_sent_nothing_of_what_its_seat_cannot_know(rules: Rules, hall:
     links = [room.links["host"], *(room.links[str(person)] for person in range(1, n))]
 
     def sent(link: str) -> str:
-        with client.websocket_connect(link.replace("/?", "/socket?"), headers={"host": "localhost", "origin": HERE}) as socket:
+        with client.websocket_connect(
+            link.replace("/?", "/socket?"), headers={"host": "localhost", "origin": HERE}
+        ) as socket:
             texts = [socket.receive_text(), socket.receive_text()]
             if link != room.links["watch"]:
                 socket.send_text('{"type": "know", "seat": null}')
@@ -293,7 +306,9 @@ def test_a_game_from_the_first_card_to_the_look_back(hall: Hall, client: Any, tm
         assert events[-1]["scores"] and one.state["table"]["result"]
         one.send("game", game=0)
         outline = one.get("game")
-        assert outline["length"] == room.session.version == len(outline["events"]) and outline["events"][-1] == events[-1]
+        assert (
+            outline["length"] == room.session.version == len(outline["events"]) and outline["events"][-1] == events[-1]
+        )
         at = outline["free"].index(True)
         one.send("position", game=0, at=at, seat=1)
         table = one.get("position")["table"]

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from rs_env.agent import Agent
@@ -153,8 +154,10 @@ class Desk:
             position, names = replay.question(message["at"]), message["agents"]
 
             async def ask_all() -> dict[str, Any]:
-                asked = names if position is not None else []
-                return {**head, "opinions": [await self.advisers.ask(n, lambda a: opinion(a, position)) for n in asked]}
+                opinions = []
+                for name in names if position is not None else ():
+                    opinions.append(await self.advisers.ask(name, partial(opinion, position=position)))
+                return {**head, "opinions": opinions}
 
             self._think(connection, kind, ask_all)
         else:
@@ -175,10 +178,7 @@ class Desk:
             if connection not in self.connections or number != connection.comparison:
                 break
             if position is not None:
-                chosen = [
-                    await self.advisers.ask(name, lambda agent, asked=position: choice(agent, asked))
-                    for name in told["agents"]
-                ]
+                chosen = [await self.advisers.ask(name, partial(choice, position=position)) for name in told["agents"]]
                 connection.send({**told, "at": at, "chosen": [action_text(action) for action in chosen]})
         return {**told, "at": None}
 

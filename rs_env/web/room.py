@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,7 @@ class Room(Desk):
         position, version = position_of(session.game), session.version
 
         async def ask() -> dict[str, Any]:
-            told = await self.advisers.ask(name, lambda agent: opinion(agent, position))
+            told = await self.advisers.ask(name, partial(opinion, position=position))
             return {"type": "hint", "version": version, **told}
 
         self._think(connection, "hint", ask)

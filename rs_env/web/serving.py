@@ -35,6 +35,7 @@ def serve(hall: Hall, address: str, host: str, port: int, browser: bool) -> None
         application(hall, LOCAL if is_local else ("*",)),
         log_level="warning",
         access_log=False,
+        ws="websockets-sansio",
         ws_max_size=LARGEST,
         timeout_graceful_shutdown=2,
         server_header=False,

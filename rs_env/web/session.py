@@ -236,7 +236,8 @@ class Session:
 
     def _new_memories(self) -> Memories:
         seating = np.array([[-1 if agent is None else number for number, agent in enumerate(self._agents)]])
-        return Memories([agent or _Nobody() for agent in self._agents], seating)
+        nobody = next(agent for agent in (*self._agents, as_agent("random")) if agent is not None)  # in persons' places
+        return Memories([agent or nobody for agent in self._agents], seating)
 
     # What is shown
 
@@ -273,15 +274,6 @@ class Session:
     def __repr__(self) -> str:
         turn = self.game.turn
         return f"<Session of {self.names()}, version {self.version}, {'over' if turn is None else f'seat {turn}'}>"
-
-
-class _Nobody:
-    """Stands for a person in the list of agents; remembers nothing."""
-
-    name = PERSON
-
-    def act(self, views: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
 
 
 def _named(players: Sequence[str]) -> list[Player]:

@@ -117,7 +117,7 @@ export class Lookback {
   }
 
   build() {
-    const button = (id, text, told, onclick) => el("button", { id, type: "button", "aria-label": told, title: told, onclick }, text);
+    const button = (id, text, told, onclick) => el("button", { id, type: "button", "aria-label": /[a-z]/i.test(text) ? null : told, title: told, onclick }, text);
     const event = (at) => this.outline.events[at - 1];
     const picked = (at) => at > 0 && ["picked up", "noticed"].includes(event(at).what);
     const won = (at) => at > 0 && (event(at).out.length > 0 || event(at).scores.length > 0);

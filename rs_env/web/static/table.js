@@ -31,6 +31,7 @@ function drawSeats({ table, names, own, bottom, agents, present, thinks, hand })
     element.style.setProperty("--x", x.toFixed(3));
     element.style.setProperty("--y", y.toFixed(3));
     const isOwn = seat.number === own;
+    element.classList.toggle("end", Math.abs(y) > 0.99);
     element.classList.toggle("turn", seat.is_turn);
     element.classList.toggle("own", isOwn);
     element.classList.toggle("below", seat.number === bottom && hand !== null);
@@ -74,6 +75,7 @@ function drawTrick({ table, names, own, bottom, event }) {
   const isOld = !table.trick.length && event && event.ends !== "";
   const plays = isOld ? event.trick : table.trick.length || !event?.scores.length ? table.trick : event.trick;
   const trick = find("#trick");
+  trick.dataset.count = table.seats.length;
   trick.classList.toggle("old", Boolean(isOld));
   renew(trick, plays, ([seat, card]) => `${seat}${card}`, ([, card]) => el("li", { class: "play" }, face(card), el("span", { class: "by" })), (element, [seat, card]) => {
     const { x, y } = place(seat, bottom, table.seats.length);
@@ -106,12 +108,12 @@ function drawHand({ hand, playable, table, own }) {
   box.style.setProperty("--cards", hand.length);
   box.style.setProperty("--groups", groups.length);
   renew(box, groups, ([suit]) => suit, () => el("div", { class: "group" }), (group, [, cards]) => {
-    renew(group, cards, (card) => card, (card) => el("button", { class: "card", type: "button", "data-action": card }, face(card)), (button, card) => {
+    renew(group, cards, (card) => card, (card) => el("button", { class: "card", type: "button", "data-action": card }, face(card), el("span", { class: "unseen" })), (button, card) => {
       const may = legal.has(card);
       button.classList.toggle("legal", may);
       button.classList.toggle("barred", playable && !may);
       button.setAttribute("aria-disabled", String(!may));
-      button.setAttribute("aria-label", cardName(card) + (may ? ", may be played" : ""));
+      button.lastElementChild.textContent = cardName(card) + (may ? ", may be played" : "");
       button.tabIndex = -1;
     });
   });
