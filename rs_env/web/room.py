@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ _SHOWN_EVENTS = 40
 _SAVE_EVERY = 1.0  # seconds, at most, between a change and the file
 
 _log = logging.getLogger("rs_env.web")
+_known_agents = cache(fair_baselines)
 
 
 class Room(Desk):
@@ -56,7 +57,7 @@ class Room(Desk):
             told |= {
                 "form": rules_form(),
                 "presets": presets(),
-                "known_agents": fair_baselines(),
+                "known_agents": _known_agents(),
                 "paces": PACES,
                 "person": PERSON,
             }

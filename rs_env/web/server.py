@@ -44,7 +44,7 @@ STATIC = Path(__file__).parent / "static"
 MOST_CONNECTIONS = 200
 """Pages that may be open at once."""
 
-LOCAL = ("localhost", "127.0.0.1", "[::1]")
+LOCAL = ("localhost", "127.0.0.1")
 """Names of this machine for itself."""
 
 _POLICY = (
@@ -178,7 +178,7 @@ async def _listen(websocket: WebSocket, desk: Desk, connection: Connection) -> N
             if text is None:
                 raise ValueError("message: it must be text")
             desk.take(connection, read(text))
-        except ValueError as error:
+        except (ValueError, OSError, ImportError) as error:  # of a file that is gone, or an extra that an agent needs
             connection.send(_error(str(error)))
 
 

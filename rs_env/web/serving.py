@@ -20,10 +20,10 @@ def serve(hall: Hall, address: str, host: str, port: int, browser: bool) -> None
     """
     listening = _listen(host, port)
     port = listening.getsockname()[1]
-    is_local = host in (*LOCAL, "::1")
+    is_local = host in LOCAL
     shown = socket.gethostname() if host in ("0.0.0.0", "::") else host
     url = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}{address}"
-    if not is_local:
+    if not is_local and host != "::1":
         print(
             f"warning: {host} lets in other machines; whoever has a link can use it, and nothing is encrypted",
             file=sys.stderr,
@@ -45,9 +45,14 @@ def serve(hall: Hall, address: str, host: str, port: int, browser: bool) -> None
 
 def _listen(host: str, port: int) -> socket.socket:
     """A socket at that port; the browser may be opened at once, since it takes in whoever knocks early."""
-    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family = min(entry[0] for entry in found)  # IPv4 where the name has both, which every machine has
     listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((host, port))
-    listening.listen(128)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise OSError(f"host={host!r}, port={port}: {error}") from None
     return listening

@@ -198,11 +198,15 @@ def chosen(answer: str, legal: Sequence[int]) -> int:
 def event_line(event: Event, names: Sequence[str], unicode: bool = False) -> Text:
     """An event in one line."""
     line = Text(f"{_short(names[event.seat])}: ")
-    line.append_text(Text("picks up") if event.action == PICKUP else card_text(event.action, unicode))
+    if event.action == PICKUP:
+        line.append("picks up" if event.takes == (event.seat,) else "cannot follow")
+    else:
+        line.append_text(card_text(event.action, unicode))
     if event.what in ("ruffed", "silent", "noticed"):
         line.append(f" {event.what}")
-    if event.takes:
-        line.append(f"  {', '.join(_short(names[seat]) for seat in event.takes)} takes cards", style="dim")
+    takers = [_short(names[seat]) for seat in event.takes if seat != event.seat]
+    if takers:
+        line.append(f"  {', '.join(takers)} {'take' if len(takers) > 1 else 'takes'} the cards back", style="dim")
     if event.out:
         line.append(f"  {', '.join(_short(names[seat]) for seat in event.out)} out", style="bold yellow")
     if event.scores:

@@ -90,6 +90,12 @@ export class Lookback {
     return true;
   }
 
+  /** A question was refused. */
+  giveUp() {
+    this.waiting = false;
+    this.update();
+  }
+
   show() {
     const { outline, at } = this;
     this.draw({ table: this.table, events: outline.events.slice(0, at), names: outline.names, at, seat: this.seat, jump: (to) => this.go(to) });

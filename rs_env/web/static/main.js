@@ -16,7 +16,7 @@ const page = {
   shown: null, // what is drawn: {table, events, names, own, ...}
   lookback: null,
   advice: { name: null, always: false, opinion: null, waiting: false },
-  heard: -1, // version up to which events were read aloud
+  knowing: false, // whether the chances of cards were asked for
 };
 
 const connection = new Connection(receive, (on) => {
@@ -39,6 +39,7 @@ function receive(message) {
 
 function begin(hello) {
   page.hello = hello;
+  page.advice.waiting = page.knowing = false; // questions do not outlive a connection
   page.advice.name ??= hello.advisers[0] ?? null;
   document.body.dataset.mode = hello.mode;
   if (hello.mode === "watch") {
@@ -62,10 +63,10 @@ function takeState(state) {
 }
 
 function takeError(text) {
-  page.advice.waiting = false;
-  if (page.lookback) page.lookback.waiting = false;
+  page.advice.waiting = page.knowing = false;
   notify(text);
-  if (page.state && !page.lookback) drawNow();
+  if (page.lookback) page.lookback.giveUp();
+  else if (page.state) drawAdvicePanel();
 }
 
 function takeHint(message) {
