@@ -107,7 +107,7 @@ def test_a_whole_game_by_clicks_with_a_reload_in_the_middle(browser: Any, tmp_pa
                 assert (page.inner_text("#hand"), page.inner_text("#story")) == shown
             barred = page.query_selector(".card.barred")
             if barred and turns < 5:
-                barred.click(position={"x": 8, "y": 20})
+                barred.click(position={"x": 8, "y": 20}, force=True)
                 assert page.inner_text("#notice")
             (page.query_selector("#pickup") or page.query_selector(".card.legal")).click(position={"x": 8, "y": 20})
             moved_on(page, version)
@@ -201,26 +201,26 @@ def test_a_replay_is_watched_from_a_link(browser: Any, tmp_path: Path) -> None:
     link = hall.add_shelf(Library(tmp_path / "games.jsonl"))
     for name, size in (("wide", WIDE), ("phone", PHONE)):
         with serving(hall) as port, opened(browser, f"http://localhost:{port}{link}#game=1&at=7&seat=2", size) as page:
-            page.wait_for_function("document.querySelector('#where').textContent.startsWith('7 of')")
+            page.wait_for_function("() => document.querySelector('#where').textContent.startsWith('7 of')")
             assert page.input_value("#viewer") == "2" and page.query_selector("#hand .card")
             page.keyboard.press("ArrowRight")
-            page.wait_for_function("location.hash === '#game=1&at=8&seat=2'")
+            page.wait_for_function("() => location.hash === '#game=1&at=8&seat=2'")
             page.click("#pickup-after")
-            page.wait_for_function("document.querySelector('#status').textContent.includes('picks up')")
+            page.wait_for_function("() => document.querySelector('#status').textContent.includes('picks up')")
             page.select_option("#viewer", "")
             page.wait_for_selector("#hand", state="hidden")
             page.check("#asks")
             page.click("#compare")
-            page.wait_for_function("/^[0-9]+ differs?$/.test(document.querySelector('#differ').textContent)")
+            page.wait_for_function("() => /^[0-9]+ differs?$/.test(document.querySelector('#differ').textContent)")
             page.click("#first")
             page.click("#difference")
             page.wait_for_selector("#opinions .opinion")
             picture(page, f"{name}-replay")
             page.click("#game-before")
-            page.wait_for_function("location.hash.startsWith('#game=0&at=0')")
+            page.wait_for_function("() => location.hash.startsWith('#game=0&at=0')")
             page.click("#last")
             page.click("#story button >> nth=1")
-            page.wait_for_function("!document.querySelector('#where').textContent.startsWith('0 of')")
+            page.wait_for_function("() => !document.querySelector('#where').textContent.startsWith('0 of')")
 
 
 def test_a_table_is_set_up_and_a_guest_comes_by_a_link(browser: Any) -> None:
@@ -235,7 +235,7 @@ def test_a_table_is_set_up_and_a_guest_comes_by_a_link(browser: Any) -> None:
         page.fill("#player-1", PERSON)
         picture(page, "wide-setup")
         page.click("#setup .main")
-        page.wait_for_function("document.querySelectorAll('.seat').length === 3")
+        page.wait_for_function("() => document.querySelectorAll('.seat').length === 3")
         assert "Match to 30" in page.inner_text("#score")
         page.click("#setup-button")
         guest_link = page.input_value(".links input >> nth=0")

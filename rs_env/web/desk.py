@@ -151,13 +151,14 @@ class Desk:
         elif kind == "chances":
             connection.send({**head, "chances": replay.chances(message["at"], message["seat"])})
         elif kind == "think":
-            position, names = replay.question(message["at"]), message["agents"]
+            position = replay.question(message["at"])
+            if position is None:
+                connection.send({**head, "opinions": []})
+                return
 
             async def ask_all() -> dict[str, Any]:
-                opinions = []
-                for name in names if position is not None else ():
-                    opinions.append(await self.advisers.ask(name, partial(opinion, position=position)))
-                return {**head, "opinions": opinions}
+                work = partial(opinion, position=position)
+                return {**head, "opinions": [await self.advisers.ask(name, work) for name in message["agents"]]}
 
             self._think(connection, kind, ask_all)
         else:

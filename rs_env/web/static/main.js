@@ -163,7 +163,7 @@ function drawControls() {
     }
     if (state.seat !== null) shown.push(el("label", { title: "Play turns without a choice for me" }, el("input", { id: "auto", type: "checkbox", checked: state.auto, onchange: (event) => send("auto", { on: event.target.checked }) }), " auto"));
   }
-  shown.push(button("help-button", "?", "Help: rules and keys (?)", help, { "aria-label": "Help" }));
+  shown.push(button("help-button", "?", "Help: rules, keys and your name (?)", help, { "aria-label": "Help" }));
   refill(find("#controls"), shown);
 }
 
@@ -204,6 +204,9 @@ function help() {
     el("p", {}, "Follow the suit that was led. If you have none of it, you pick up the trick and lead. If all have followed, the highest card leads next and the trick is out of play. Who is first to be rid of all cards wins."),
     el("h3", {}, "Keys"), el("dl", {}, keys.map(([key, told]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, told)])),
     el("p", {}, "Click a card, or drag it upwards. D marks the dealer, L who leads; a suit struck through: no unseen card of it."),
+    page.state?.seat === null || !page.state ? null : el("p", {}, el("label", {}, "Your name ", el("input", {
+      id: "name", maxlength: 20, value: page.state.table.seats[page.state.seat].name, onchange: (event) => send("name", { name: event.target.value }),
+    }))),
     el("p", { class: "buttons" }, el("button", { class: "main" }, "Close"))));
   find("#help").showModal();
 }
