@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from rs_env import Game, Rules, belief, make_agent, write_records
 from rs_env.arena import league
+from rs_env.arena.report import write_report
 from rs_env.cards import action_text, members
 from rs_env.rules import PRESETS
 from rs_env.web.messages import presets, rules_form
@@ -75,8 +77,11 @@ def test_games_come_from_files_from_folders_and_from_the_arena(tmp_path: Path) -
         Library(tmp_path / "nothing")
     with pytest.raises(OSError, match="nothing_there"):
         Library(tmp_path / "nothing_there")
-    league(["random", "heuristic"], Rules(num_players=2), deals=4, out=tmp_path / "arena")
-    played = Library(tmp_path / "arena")
+    played_there = league(["random", "heuristic"], Rules(num_players=2), deals=4, out=tmp_path / "the arena")
+    _, report = write_report(played_there, tmp_path / "the arena")
+    command = f"python -m rs_env watch '{tmp_path / 'the arena'}'"
+    assert html.escape(command) in report.read_text(encoding="utf-8")
+    played = Library(tmp_path / "the arena")
     assert len(played) >= 4 and sorted(played.game(0).names) == ["heuristic", "random"]
 
 

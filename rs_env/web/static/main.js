@@ -203,6 +203,7 @@ function help() {
     el("h2", { id: "help-title" }, "Rolling Stone"),
     el("p", {}, "Follow the suit that was led. If you have none of it, you pick up the trick and lead. If all have followed, the highest card leads next and the trick is out of play. Who is first to be rid of all cards wins."),
     el("h3", {}, "Keys"), el("dl", {}, keys.map(([key, told]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, told)])),
+    page.lookback ? el("p", {}, "Timeline: grey where there was a choice, orange pickups, green where somebody was out, violet where the agents differ.") : null,
     el("p", {}, "Click a card, or drag it upwards. D marks the dealer, L who leads; a suit struck through: no unseen card of it."),
     page.state?.seat === null || !page.state ? null : el("p", {}, el("label", {}, "Your name ", el("input", {
       id: "name", maxlength: 20, value: page.state.table.seats[page.state.seat].name, onchange: (event) => send("name", { name: event.target.value }),

@@ -101,8 +101,8 @@ function drawPile(table) {
 
 function drawHand({ hand, playable, table, own }) {
   const box = find("#hand");
-  box.hidden = hand === null;
-  if (hand === null) return;
+  box.hidden = !hand?.length;
+  if (!hand) return;
   const legal = new Set(playable ? table.legal : []);
   const groups = bySuit(hand);
   box.style.setProperty("--cards", hand.length);
