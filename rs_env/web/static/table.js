@@ -104,7 +104,7 @@ function drawHand({ hand, playable, table, own }) {
   box.hidden = !hand?.length;
   if (!hand) return;
   const legal = new Set(playable ? table.legal : []);
-  const groups = bySuit(hand);
+  const groups = bySuit(hand), focused = box.contains(document.activeElement);
   box.style.setProperty("--cards", hand.length);
   box.style.setProperty("--groups", groups.length);
   renew(box, groups, ([suit]) => suit, () => el("div", { class: "group" }), (group, [, cards]) => {
@@ -119,5 +119,6 @@ function drawHand({ hand, playable, table, own }) {
   });
   const first = box.querySelector(".legal") ?? box.querySelector(".card");
   if (first) first.tabIndex = 0;
+  if (focused && !box.contains(document.activeElement)) first?.focus(); // the card that had it was played
   box.classList.toggle("mine", own !== null && table.turn === own);
 }
