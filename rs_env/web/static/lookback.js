@@ -15,7 +15,7 @@ export function fragment() {
 export class Lookback {
   constructor(send, draw, advisers, games) {
     Object.assign(this, { send, draw, advisers, games });
-    this.agents = [advisers[0] ?? "", advisers[1] ?? ""];
+    this.agents = advisers.length ? [advisers[0], advisers[1] ?? advisers[0]] : [];
     this.outline = null;
     this.opinions = null;
     this.waiting = false;
@@ -107,8 +107,8 @@ export class Lookback {
     if (!this.asks || this.waiting || this.opinions?.at === this.at) return;
     this.opinions = null;
     if (!this.outline.free[this.at]) return;
-    const agents = [...new Set(this.agents.filter(Boolean))];
-    this.waiting = this.send("think", { game: this.outline.game, at: this.at, agents });
+    const agents = [...new Set(this.agents)];
+    this.waiting = agents.length > 0 && this.send("think", { game: this.outline.game, at: this.at, agents });
   }
 
   /** Jumps to the next place, forwards or back, for which `is` holds. */
@@ -157,6 +157,7 @@ export class Lookback {
         button("win-after", "win ›", "Next player out, or end of a deal (w)", this.keys.w),
         el("label", {}, "View ", el("select", { id: "viewer", onchange: (change) => this.go(this.at, change.target.value === "" ? null : Number(change.target.value)) })),
         button("link", "Copy link", "Copy a link to this position", () => navigator.clipboard?.writeText(location.href))));
+    if (!this.agents.length) return refill(find("#advice > div"), el("p", {}, "There is no agent to ask."), el("span", { id: "differ" }), el("div", { id: "opinions" }));
     refill(find("#advice > div"),
       el("p", { class: "ask" }, chooser(0), "and", chooser(1),
         el("label", {}, el("input", { id: "asks", type: "checkbox", checked: this.asks, onchange: (change) => { this.asks = change.target.checked; this.opinions = null; this.show(); } }), " ask at every decision")),

@@ -215,7 +215,7 @@ function help() {
 function drawAdvicePanel() {
   const { state, shown, advice } = page;
   const turn = shown?.table.turn;
-  const mayAsk = state && turn !== null && !state.failure && (turn === state.seat || (state.seat === null && state.open));
+  const mayAsk = state && advice.name !== null && turn !== null && !state.failure && (turn === state.seat || (state.seat === null && state.open));
   const drawn = JSON.stringify([advice, mayAsk]);
   if (drawn === page.adviceDrawn) return;
   page.adviceDrawn = drawn;
