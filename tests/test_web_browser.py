@@ -197,9 +197,9 @@ def test_a_replay_is_watched_from_a_link(browser: Any, tmp_path: Path) -> None:
         records.append(session.record())
         session.deal(same=False)
     write_records(tmp_path / "games.jsonl", records)
-    hall = Hall(["heuristic", "random"])
-    link = hall.add_shelf(Library(tmp_path / "games.jsonl"))
     for name, size in (("wide", WIDE), ("phone", PHONE)):
+        hall = Hall(["heuristic", "random"])
+        link = hall.add_shelf(Library(tmp_path / "games.jsonl"))
         with serving(hall) as port, opened(browser, f"http://localhost:{port}{link}#game=1&at=7&seat=2", size) as page:
             page.wait_for_function("() => document.querySelector('#where').textContent.startsWith('7 of')")
             assert page.input_value("#viewer") == "2" and page.query_selector("#hand .card")
