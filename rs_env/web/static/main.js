@@ -54,7 +54,10 @@ function takeState(state) {
   const before = page.state;
   page.state = state;
   if (page.lookback && before && state.version !== before.version) leaveLookback();
-  if (before?.version !== state.version) page.advice.opinion = null;
+  if (before?.version !== state.version) {
+    page.advice.opinion = null;
+    if (before) notify("");
+  }
   drawControls();
   if (page.lookback) return;
   drawNow();
