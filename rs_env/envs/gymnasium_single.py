@@ -24,7 +24,8 @@ from rs_env.envs.pettingzoo import read_reset_options
 from rs_env.envs.spaces import ActionSpace, box_of, history_space
 from rs_env.game import Game
 from rs_env.history import Histories, check_history, recent_of
-from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
+from rs_env.render.modes import RENDER_MODES, Renderer, RenderMode
+from rs_env.render.scene import ThemeName
 from rs_env.rules import Rules, rules_of_call
 
 IllegalAction = Literal["penalise", "raise", "random"]
@@ -45,7 +46,9 @@ class RollingStoneEnv(gymnasium.Env):
     illegal_action: ``"penalise"`` ends the game with reward -1, ``"raise"`` raises `IllegalActionError` with nothing
         changed, ``"random"`` plays a random legal action instead. The first and the last say so in
         ``info["illegal_action"]``. Anything but a whole number is always an `ActionTypeError`, with nothing changed.
-    render_mode: None, ``"ansi"``, ``"human"`` or ``"rgb_array"``.
+    render_mode: None, ``"ansi"``, ``"human"`` or ``"rgb_array"``, see `render`. render_size: of the picture or window,
+        (width, height) in pixels; None: (960, 640). render_seat: whose view is drawn; None: all hands are open.
+        render_theme: ``"dark"`` or ``"light"``.
     observation_dtype: ``"int8"``, or ``"float32"`` for observations scaled to 0..1.
     history: 1..1024: observations are ``{"observation": the vector, "history": int8 (K, 3)}``, the latter the last K
         actions of the running deal, see `rs_env.history`; 0: the vectors alone.
@@ -70,11 +73,15 @@ class RollingStoneEnv(gymnasium.Env):
         render_mode: RenderMode | None = None,
         observation_dtype: ObservationDtype = "int8",
         history: int = 0,
+        render_size: tuple[int, int] | None = None,
+        render_seat: int | None = None,
+        render_theme: ThemeName = "dark",
         **rule_overrides: Any,
     ) -> None:
         self.rules = rules_of_call(RollingStoneEnv, rules, num_players, rule_overrides)
         check_learner(self.rules, learner_seat, illegal_action)
-        self.render_mode = check_render_mode(render_mode)
+        self._renderer = Renderer(self.rules, render_mode, render_size, render_seat, render_theme)
+        self.render_mode = render_mode
         self.observation_dtype = check_observation_dtype(observation_dtype)
         self.history = check_history(history)
         self.skip_forced, self.illegal_action = bool(skip_forced), illegal_action
@@ -197,18 +204,22 @@ class RollingStoneEnv(gymnasium.Env):
         return mask
 
     def render(self) -> str | np.ndarray | None:
-        """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in
-        ``"rgb_array"``.
+        """The table: text in mode ``"ansi"``, a picture in ``"rgb_array"``, in ``"human"`` a window, which each step
+        shows as well.
 
-        The picture is uint8 (height, width, 3), always of one size.
+        The picture is uint8 (height, width, 3), always of the size `render_size`.
         """
         if self._seed is None:
             raise gymnasium.error.ResetNeeded("call reset() before render()")
-        return render(self.game, self.render_mode)
+        return self._renderer.render(self.game)
 
     def _show(self) -> None:
         if self.render_mode == "human":
             self.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._renderer.close()
 
 
 def observation_space(layout: Layout, dtype: str, history: int) -> spaces.Space:

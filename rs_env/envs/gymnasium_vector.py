@@ -40,7 +40,8 @@ from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
 from rs_env.envs.spaces import ActionSpace, BatchActionSpace
 from rs_env.game import Game
 from rs_env.history import Histories, check_history, new_log
-from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
+from rs_env.render.modes import RENDER_MODES, Renderer, RenderMode
+from rs_env.render.scene import ThemeName
 from rs_env.rules import Rules, rules_of_call
 
 
@@ -81,12 +82,16 @@ class RollingStoneVectorEnv(VectorEnv):
         observation_dtype: ObservationDtype = "int8",
         autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
         history: int = 0,
+        render_size: tuple[int, int] | None = None,
+        render_seat: int | None = None,
+        render_theme: ThemeName = "dark",
         **rule_overrides: Any,
     ) -> None:
         self.num_envs = check_whole("num_envs", num_envs, 1, (1 << 31) - 1)
         self.rules = rules_of_call(RollingStoneVectorEnv, rules, num_players, rule_overrides)
         check_learner(self.rules, learner_seat, illegal_action)
-        self.render_mode = check_render_mode(render_mode)
+        self._renderer = Renderer(self.rules, render_mode, render_size, render_seat, render_theme)
+        self.render_mode = render_mode
         self.observation_dtype = check_observation_dtype(observation_dtype)
         self.history = check_history(history)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
@@ -150,6 +155,7 @@ class RollingStoneVectorEnv(VectorEnv):
         self._broken = False
         infos = self._infos()
         infos["_action_mask"] = np.isin(np.arange(self.num_envs), chosen)
+        self._show()
         return self._observations(), infos
 
     def _chosen(self, options: Mapping[str, Any] | None) -> np.ndarray:
@@ -255,6 +261,7 @@ class RollingStoneVectorEnv(VectorEnv):
         else:
             infos = {**self._infos(), **_flags(illegal)}
         self._broken = False
+        self._show()
         return shown, rewards, terminated, truncated, infos
 
     def _check_can_step(self) -> None:
@@ -345,11 +352,22 @@ class RollingStoneVectorEnv(VectorEnv):
         return self._masks().astype(np.bool_)
 
     def render(self) -> tuple[Any, ...] | None:
-        """What `RollingStoneEnv.render` gives, for each game. Raises ResetNeeded before the first reset."""
+        """What `RollingStoneEnv.render` gives, for each game; a window shows all. Raises ResetNeeded before the first
+        reset.
+
+        `rs_env.render.grid` puts the pictures of all games together.
+        """
         if not self._seeded.all():
             raise gymnasium.error.ResetNeeded("call reset() before render()")
-        frames = tuple(render(Game.of_state(self.rules, state), self.render_mode) for state in self.states)
-        return frames if self.render_mode is not None else None
+        return self._renderer.render_all([Game.of_state(self.rules, state) for state in self.states])
+
+    def _show(self) -> None:
+        if self.render_mode == "human" and self._seeded.all():
+            self.render()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        self._renderer.close()
 
 
 def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:

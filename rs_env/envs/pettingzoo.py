@@ -29,7 +29,8 @@ from rs_env.engine.observation import new_mask, observation_spec, state_spec
 from rs_env.envs.spaces import ActionSpace, box_of, history_space
 from rs_env.game import Game
 from rs_env.history import check_history, recent_of
-from rs_env.render import RENDER_MODES, RenderMode, check_render_mode, render
+from rs_env.render.modes import RENDER_MODES, Renderer, RenderMode
+from rs_env.render.scene import ThemeName
 from rs_env.rules import Rules, rules_of_call
 
 RESET_OPTIONS = ("deck", "dealer")
@@ -42,7 +43,9 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
 
     rules: preset's name, `Rules`, or mapping of options.
     num_players: 2..8; None: the rule set's own, which is 4 in most presets.
-    render_mode: None, ``"ansi"``, ``"human"``, which prints the table after each step, or ``"rgb_array"``.
+    render_mode: None, ``"ansi"``, ``"human"`` or ``"rgb_array"``, see `render`. render_size: of the picture or window,
+        (width, height) in pixels; None: (960, 640). render_seat: whose view is drawn; None: all hands are open.
+        render_theme: ``"dark"`` or ``"light"``.
     observation_dtype: ``"int8"``, or ``"float32"`` for observations and `state` scaled to 0..1.
     flat: observations are the plain vectors, and masks stand in `infos` only.
     mark_waiting: masks of seats that are not to act allow the pickup instead of nothing, so that no mask is all zero,
@@ -74,11 +77,15 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         flat: bool = False,
         mark_waiting: bool = False,
         history: int = 0,
+        render_size: tuple[int, int] | None = None,
+        render_seat: int | None = None,
+        render_theme: ThemeName = "dark",
         **rule_overrides: Any,
     ) -> None:
         super().__init__()
         self.rules = rules_of_call(raw_env, rules, num_players, rule_overrides)
-        self.render_mode = check_render_mode(render_mode)
+        self._renderer = Renderer(self.rules, render_mode, render_size, render_seat, render_theme)
+        self.render_mode = render_mode
         self.observation_dtype = check_observation_dtype(observation_dtype)
         self.flat, self.mark_waiting, self.history = bool(flat), bool(mark_waiting), check_history(history)
         if self.flat and self.history:
@@ -204,20 +211,22 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         return vector if self._high is None else scaled(vector, layout.high.astype(np.float32))
 
     def render(self) -> str | np.ndarray | None:
-        """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in
-        ``"rgb_array"``.
+        """The table: text in mode ``"ansi"``, a picture in ``"rgb_array"``, in ``"human"`` a window, which each step
+        shows as well.
 
-        The picture is uint8 (height, width, 3), always of one size. Without a mode a warning.
+        The picture is uint8 (height, width, 3), always of the size `render_size`. Without a mode a
+        warning.
         """
         if self.render_mode is None:
             warnings.warn("render() does nothing without a render_mode", stacklevel=2)
             return None
         if not hasattr(self, "game"):
             raise self._not_reset()
-        return render(self.game, self.render_mode)
+        return self._renderer.render(self.game)
 
     def close(self) -> None:
-        """Nothing is held that would need to be released."""
+        """Close the window, if there is one."""
+        self._renderer.close()
 
     def _not_reset(self) -> AttributeError:
         """What to say before the first reset; PettingZoo's environments raise this kind of error then."""

@@ -1,36 +1,62 @@
-"""Drawings of a game: text, and its picture."""
+"""Drawings of the table: as data, text, pictures and films, in a window; see ``docs/rendering.md``.
+
+`Table` describes a position, open or as one seat knows it; all else are drawings of it.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+import importlib
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    from rs_env.render.film import save
+    from rs_env.render.modes import RENDER_MODES, Renderer, RenderMode, grid
+    from rs_env.render.picture import picture_of_table
+    from rs_env.render.svg import svg_of_table
+    from rs_env.render.table import Table, last_of_game, table_of_game, table_of_view
+    from rs_env.render.text import render_text, text_of_table
 
-from rs_env.render.text import render_text
+# Loaded at first use (PEP 562): `rs_env.Game` draws itself as text, and what makes films plays games.
+_HOME = {
+    "Table": "table",
+    "last_of_game": "table",
+    "table_of_game": "table",
+    "table_of_view": "table",
+    "render_text": "text",
+    "text_of_table": "text",
+    "picture_of_table": "picture",
+    "svg_of_table": "svg",
+    "RenderMode": "modes",
+    "RENDER_MODES": "modes",
+    "Renderer": "modes",
+    "grid": "modes",
+    "save": "film",
+}
 
-RenderMode = Literal["ansi", "human", "rgb_array"]
-RENDER_MODES: tuple[RenderMode, ...] = get_args(RenderMode)
+__all__ = [
+    "RENDER_MODES",
+    "RenderMode",
+    "Renderer",
+    "Table",
+    "grid",
+    "last_of_game",
+    "picture_of_table",
+    "render_text",
+    "save",
+    "svg_of_table",
+    "table_of_game",
+    "table_of_view",
+    "text_of_table",
+]
 
 
-def check_render_mode(mode: RenderMode | None) -> RenderMode | None:
-    """The mode. Raises ValueError for any but None and `RENDER_MODES`."""
-    if mode is not None and mode not in RENDER_MODES:
-        raise ValueError(
-            f"render_mode={mode!r} is not allowed: it must be None or one of {', '.join(map(repr, RENDER_MODES))}"
-        )
-    return mode
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
 
 
-def render(game: Any, mode: str | None) -> str | np.ndarray | None:
-    """The table with open cards: text in mode ``"ansi"``, printed in mode ``"human"``, a picture in ``"rgb_array"``;
-    else None.
-    """
-    if mode == "ansi":
-        return render_text(game)
-    if mode == "rgb_array":
-        from rs_env.render.picture import picture_of_text
-
-        return picture_of_text(render_text(game))
-    if mode == "human":
-        print(render_text(game), end="\n\n")
-    return None
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rs_env.cards import SUIT_NAMES, action_text, cards_text, suit_of
+from rs_env.render.shapes import RED_SUITS
 from rs_env.render.table import Last, Seat, Table, table_of_game
 
 _RED, _BOLD, _PLAIN = "\x1b[31m", "\x1b[1m", "\x1b[0m"
-_RED_SUITS = (1, 2)
 
 
 def render_text(game: Any, seat: int | None = None, colour: bool = False) -> str:
@@ -90,7 +90,7 @@ def _by_suit(cards: Sequence[int], colour: bool) -> str:
 
 
 def _card(card: int, colour: bool) -> str:
-    return f"{_RED}{action_text(card)}{_PLAIN}" if colour and suit_of(card) in _RED_SUITS else action_text(card)
+    return f"{_RED}{action_text(card)}{_PLAIN}" if colour and suit_of(card) in RED_SUITS else action_text(card)
 
 
 def _numbers(values: Sequence[float]) -> str:
