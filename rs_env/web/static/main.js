@@ -54,10 +54,7 @@ function takeState(state) {
   const before = page.state;
   page.state = state;
   if (page.lookback && before && state.version !== before.version) leaveLookback();
-  if (before?.version !== state.version) {
-    page.advice.opinion = null;
-    if (before) notify("");
-  }
+  if (before?.version !== state.version) page.advice.opinion = null;
   drawControls();
   if (page.lookback) return;
   drawNow();
@@ -191,7 +188,9 @@ function notify(text, stays = false) {
 
 function play(action) {
   const { state, lookback } = page;
-  if (!lookback && state) send("play", { action, version: state.version });
+  if (lookback || !state) return;
+  notify("");
+  send("play", { action, version: state.version });
 }
 
 function setup() {
