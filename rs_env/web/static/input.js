@@ -10,7 +10,8 @@ export function listenToHand(play, refuse) {
   const hand = find("#hand");
   let dragged = null;
 
-  const choose = (button) => (button.classList.contains("legal") ? play(button.dataset.action) : refuse(button.dataset.action));
+  const choose = (button) =>
+    button.classList.contains("legal") ? play(button.dataset.action) : refuse(button.dataset.action);
 
   hand.addEventListener("pointerdown", (event) => {
     const button = event.target.closest(".card");
@@ -19,7 +20,8 @@ export function listenToHand(play, refuse) {
   });
   hand.addEventListener("pointermove", (event) => {
     if (!dragged) return;
-    const dx = event.clientX - dragged.x, dy = event.clientY - dragged.y;
+    const dx = event.clientX - dragged.x,
+      dy = event.clientY - dragged.y;
     if (!dragged.moved && Math.hypot(dx, dy) < STILL) return;
     if (!dragged.moved) dragged.button.setPointerCapture(event.pointerId);
     dragged.moved = true;
@@ -51,7 +53,10 @@ export function listenToHand(play, refuse) {
     const legal = cards.filter((card) => card.classList.contains("legal"));
     const choice = legal.length ? legal : cards;
     const here = cards.indexOf(document.activeElement);
-    const next = step > 0 ? choice.find((card) => cards.indexOf(card) > here) : choice.findLast((card) => cards.indexOf(card) < here);
+    const next =
+      step > 0
+        ? choice.find((card) => cards.indexOf(card) > here)
+        : choice.findLast((card) => cards.indexOf(card) < here);
     (next ?? choice.at(step > 0 ? 0 : -1))?.focus();
     event.preventDefault();
   });
@@ -60,8 +65,11 @@ export function listenToHand(play, refuse) {
 /** Calls actions by key; a key does nothing while somebody types, or in a dialog. */
 export function listenToKeys(keys) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
-    const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key] ?? (/^[1-9]$/.test(event.key) ? () => keys.number?.(Number(event.key)) : null);
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog"))
+      return;
+    const action =
+      keys[event.key.length === 1 ? event.key.toLowerCase() : event.key] ??
+      (/^[1-9]$/.test(event.key) ? () => keys.number?.(Number(event.key)) : null);
     if (!action || (event.key === " " && event.target.closest("button, summary"))) return;
     if (action() !== false) event.preventDefault();
   });
