@@ -24,8 +24,8 @@ from rs_env.envs.pettingzoo import read_reset_options
 from rs_env.envs.spaces import ActionSpace, box_of, history_space
 from rs_env.game import Game
 from rs_env.history import Histories, check_history, recent_of
-from rs_env.render.modes import RENDER_MODES, Renderer, RenderMode
-from rs_env.render.scene import ThemeName
+from rs_env.render.modes import RENDER_FPS, RENDER_MODES, Renderer, RenderMode
+from rs_env.render.themes import ThemeName
 from rs_env.rules import Rules, rules_of_call
 
 IllegalAction = Literal["penalise", "raise", "random"]
@@ -60,7 +60,7 @@ class RollingStoneEnv(gymnasium.Env):
     the learner had a turn is dealt again. After an exception of an opponent the environment must be reset.
     """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012  as Gymnasium declares it
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012  as Gymnasium declares it
 
     def __init__(
         self,

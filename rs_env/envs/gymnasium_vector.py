@@ -40,8 +40,8 @@ from rs_env.envs.opponents import Opponents, agents_of, opponent_seed
 from rs_env.envs.spaces import ActionSpace, BatchActionSpace
 from rs_env.game import Game
 from rs_env.history import Histories, check_history, new_log
-from rs_env.render.modes import RENDER_MODES, Renderer, RenderMode
-from rs_env.render.scene import ThemeName
+from rs_env.render.modes import RENDER_FPS, RENDER_MODES, Renderer, RenderMode
+from rs_env.render.themes import ThemeName
 from rs_env.rules import Rules, rules_of_call
 
 
@@ -66,7 +66,7 @@ class RollingStoneVectorEnv(VectorEnv):
     metadata: dict[str, Any] = {  # noqa: RUF012  as Gymnasium declares it
         "autoreset_mode": AutoresetMode.SAME_STEP,
         "render_modes": list(RENDER_MODES),
-        "render_fps": 1,
+        "render_fps": RENDER_FPS,
     }
 
     def __init__(

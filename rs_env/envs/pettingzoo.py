@@ -29,8 +29,8 @@ from rs_env.engine.observation import new_mask, observation_spec, state_spec
 from rs_env.envs.spaces import ActionSpace, box_of, history_space
 from rs_env.game import Game
 from rs_env.history import check_history, recent_of
-from rs_env.render.modes import RENDER_MODES, Renderer, RenderMode
-from rs_env.render.scene import ThemeName
+from rs_env.render.modes import RENDER_FPS, RENDER_MODES, Renderer, RenderMode
+from rs_env.render.themes import ThemeName
 from rs_env.rules import Rules, rules_of_call
 
 RESET_OPTIONS = ("deck", "dealer")
@@ -65,7 +65,7 @@ class raw_env(AECEnv):  # noqa: N801  PettingZoo's name for the unwrapped enviro
         "name": "rolling_stone_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,  # seats act in turn: `parallel_env` is a conversion of turn-based games
-        "render_fps": 1,
+        "render_fps": RENDER_FPS,
     }
 
     def __init__(

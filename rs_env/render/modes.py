@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rs_env.checks import check_whole
-from rs_env.render.scene import ThemeName, check_size, check_theme
+from rs_env.render.scene import check_size
 from rs_env.render.table import Table, table_of_game
 from rs_env.render.text import text_of_table
+from rs_env.render.themes import ThemeName, check_theme
 from rs_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 RenderMode = Literal["ansi", "human", "rgb_array"]
 RENDER_MODES: tuple[RenderMode, ...] = get_args(RenderMode)
 
+RENDER_FPS = 1
+"""Pictures a second: of the window, and what the environments' metadata tell of films."""
+
 Frame = str | np.ndarray | None
 
 
@@ -28,7 +32,7 @@ class Renderer:
     """Draws the games of an environment.
 
     mode: None, ``"ansi"``: text; ``"rgb_array"``: a picture, which needs Pillow; ``"human"``: a window, which needs
-    pygame. size: of picture or window in pixels, (width, height) in 240..4096; None: (960, 640). seat: whose view is
+    pygame. size: of picture or window in pixels, (width, height) in 160..4096; None: (960, 640). seat: whose view is
     drawn; None: all hands are open. theme: ``"dark"`` or ``"light"``. Raises ValueError, naming the argument, for
     anything else, and ImportError where a library is missing.
     """
@@ -84,7 +88,7 @@ class Renderer:
         from rs_env.render.window import Window
 
         if self._window is None:
-            self._window = Window(self.size, self.theme)
+            self._window = Window(self.size, self.theme, RENDER_FPS)
         return self._window
 
     def close(self) -> None:

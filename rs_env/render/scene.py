@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from rs_env.cards import PICKUP, rank_of, suit_of
 from rs_env.checks import check_whole
@@ -18,7 +17,6 @@ from rs_env.render.shapes import (
     RANK_NAMES,
     RED_SUITS,
     Box,
-    CardLook,
     CardShape,
     Colour,
     Shape,
@@ -30,54 +28,10 @@ from rs_env.render.shapes import (
 )
 from rs_env.render.table import Seat, Table
 from rs_env.render.text import last_text
+from rs_env.render.themes import COLOURS, Theme, check_theme
 
 DEFAULT_SIZE = (960, 640)
-_SMALLEST, _LARGEST = 240, 4096
-
-ThemeName = Literal["dark", "light"]
-THEMES: tuple[ThemeName, ...] = get_args(ThemeName)
-
-
-@dataclass(frozen=True)
-class _Theme:
-    ground: Colour
-    panel: Colour
-    line: Colour
-    ink: Colour
-    quiet: Colour
-    accent: Colour
-    on_accent: Colour
-    red: Colour
-    black: Colour
-    card: CardLook
-
-
-_COLOURS: dict[ThemeName, _Theme] = {
-    "dark": _Theme(
-        ground=(17, 52, 41),
-        panel=(26, 71, 57),
-        line=(48, 98, 82),
-        ink=(240, 241, 232),
-        quiet=(158, 186, 174),
-        accent=(255, 196, 61),
-        on_accent=(40, 30, 0),
-        red=(255, 128, 120),
-        black=(225, 232, 226),
-        card=CardLook((252, 252, 247), (74, 104, 168), (24, 40, 34), (200, 30, 42), (24, 27, 34)),
-    ),
-    "light": _Theme(
-        ground=(226, 236, 226),
-        panel=(246, 249, 244),
-        line=(186, 203, 190),
-        ink=(24, 38, 32),
-        quiet=(94, 112, 102),
-        accent=(226, 134, 0),
-        on_accent=(255, 255, 255),
-        red=(200, 30, 42),
-        black=(24, 27, 34),
-        card=CardLook((255, 255, 252), (88, 120, 190), (120, 132, 126), (200, 30, 42), (24, 27, 34)),
-    ),
-}
+_SMALLEST, _LARGEST = 160, 4096
 
 # In units of a picture of the default size; others are scaled, and have more of them one way.
 _HEADER, _FOOTER, _OWN, _PANEL, _GAP, _MARGIN = 58.0, 30.0, 146.0, 112.0, 8.0, 14.0
@@ -120,7 +74,7 @@ class Scene:
 
 
 def check_size(size: Sequence[int] | None) -> tuple[int, int]:
-    """Width and height; None: 960 and 640. Raises ValueError unless they are whole numbers in 240..4096."""
+    """Width and height; None: 960 and 640. Raises ValueError unless they are whole numbers in 160..4096."""
     if size is None:
         return DEFAULT_SIZE
     if isinstance(size, str) or not isinstance(size, Sequence) or len(size) != 2:
@@ -132,29 +86,19 @@ def check_size(size: Sequence[int] | None) -> tuple[int, int]:
     return width, height
 
 
-def check_theme(theme: str) -> ThemeName:
-    """The theme. Raises ValueError for any but `THEMES`."""
-    for name in THEMES:
-        if theme == name:
-            return name
-    raise ValueError(f"theme={theme!r} is not allowed: it must be one of {', '.join(map(repr, THEMES))}")
-
-
-def scene_of(
-    table: Table, size: Sequence[int] | None = None, theme: str = "dark", marked: int | None = None
-) -> Scene:
+def scene_of(table: Table, size: Sequence[int] | None = None, theme: str = "dark", marked: int | None = None) -> Scene:
     """The picture of a table.
 
-    size: width and height in pixels, 240..4096; None: 960 and 640. theme: ``"dark"`` or ``"light"``. marked: an action
+    size: width and height in pixels, 160..4096; None: 960 and 640. theme: ``"dark"`` or ``"light"``. marked: an action
     to be shown as chosen, if it is a legal one. Raises ValueError for anything else.
     """
-    return _Layout(table, check_size(size), _COLOURS[check_theme(theme)], marked).scene()
+    return _Layout(table, check_size(size), COLOURS[check_theme(theme)], marked).scene()
 
 
 class _Layout:
     """Collects the shapes of one picture, in units."""
 
-    def __init__(self, table: Table, size: tuple[int, int], theme: _Theme, marked: int | None) -> None:
+    def __init__(self, table: Table, size: tuple[int, int], theme: Theme, marked: int | None) -> None:
         self.table, self.size, self.theme, self.marked = table, size, theme, marked
         self.unit = min(size[0] / DEFAULT_SIZE[0], size[1] / DEFAULT_SIZE[1])
         self.width, self.height = size[0] / self.unit, size[1] / self.unit

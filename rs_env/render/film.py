@@ -1,0 +1,139 @@
+"""Games as files: a picture of the last position, or a film of all of them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rs_env.checks import check_whole
+from rs_env.files import write_whole
+from rs_env.game import Game
+from rs_env.record import positions, replay
+from rs_env.render.scene import check_size
+from rs_env.render.svg import svg_of_table
+from rs_env.render.table import Table, table_of_game
+from rs_env.render.themes import ThemeName, check_theme
+
+SUFFIXES = (".png", ".svg", ".gif", ".mp4")
+_LAST = 3  # times as long as others is the last picture of a film shown
+_COLOURS = 64  # of an animated picture
+
+
+def save(
+    game: Game | dict[str, Any] | str,
+    path: str | Path,
+    seat: int | None = None,
+    size: Sequence[int] | None = None,
+    theme: ThemeName = "dark",
+    names: Sequence[str] | None = None,
+    fps: float = 1.0,
+) -> Path:
+    """Write a game to a file, by the end of its name: ``.png`` and ``.svg`` show its last position, ``.gif`` and
+    ``.mp4`` all positions one after the other.
+
+    game: a `rs_env.Game`, or a record of one. seat: whose view is drawn; None: all hands are open. size: in pixels,
+    (width, height) in 160..4096; None: (960, 640); a film has one that is even. theme: ``"dark"`` or ``"light"``.
+    names: of the players, by seat. fps: positions a second. Returns the path. Raises ValueError, naming it, for what is
+    not allowed, and ImportError where a library is missing: ``.png`` and ``.gif`` need the extra ``rs_env[render]``,
+    ``.mp4`` needs ``rs_env[film]``, ``.svg`` none.
+    """
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"path={str(path)!r} is not allowed: it must end in one of {', '.join(SUFFIXES)}")
+    width_height, theme = check_size(size), check_theme(theme)
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 0 < fps <= 100:
+        raise ValueError(f"fps={fps!r} is not allowed: it must be a number above 0 and at most 100")
+    is_game = isinstance(game, Game)
+    if path.suffix in (".png", ".svg"):
+        last = game if is_game else replay(game)
+        seat = _checked_seat(seat, last)
+        _write_last(path, table_of_game(last, names, seat), width_height, theme)
+        return path
+    if is_game and game.num_actions and not any(game.history):
+        raise ValueError("game: what was played is unknown, so there is no film of it")
+    record = game.record() if is_game else game
+    seat = _checked_seat(seat, replay(record))
+    tables = (table_of_game(position, names, seat) for position in positions(record))
+    write = _write_gif if path.suffix == ".gif" else _write_mp4
+    write(path, _pictures(tables, width_height, theme), fps)
+    return path
+
+
+def _checked_seat(seat: int | None, game: Game) -> int | None:
+    return None if seat is None else check_whole("seat", seat, 0, game.num_players - 1)
+
+
+def _pictures(tables: Iterator[Table], size: tuple[int, int], theme: ThemeName) -> Iterator[np.ndarray]:
+    from rs_env.render.picture import picture_of_table
+
+    return (picture_of_table(table, size, theme) for table in tables)
+
+
+def _write_last(path: Path, table: Table, size: tuple[int, int], theme: ThemeName) -> None:
+    if path.suffix == ".svg":
+        write_whole(path, svg_of_table(table, size, theme))
+        return
+    from rs_env.render.picture import picture_of_table
+
+    write_whole(path, _png(picture_of_table(table, size, theme)))
+
+
+def _png(picture: np.ndarray) -> bytes:
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.fromarray(picture).quantize(256, dither=Image.Dither.NONE).save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
+def _write_gif(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
+    from PIL import Image
+
+    frames = [Image.fromarray(picture) for picture in pictures]
+    some = [frames[len(frames) * k // 4] for k in range(4)]
+    together = Image.new("RGB", (some[0].width, some[0].height * len(some)))
+    for k, frame in enumerate(some):
+        together.paste(frame, (0, k * frame.height))
+    palette = together.quantize(_COLOURS, dither=Image.Dither.NONE)
+    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    each = round(1000 / fps)
+    durations = [each] * (len(frames) - 1) + [_LAST * each]
+    content = io.BytesIO()
+    frames[0].save(content, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False)
+    write_whole(path, content.getvalue())
+
+
+def _write_mp4(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
+    try:
+        import imageio_ffmpeg
+    except ImportError as error:
+        raise ImportError(f"a film, .mp4, needs imageio-ffmpeg ({error}): pip install 'rs_env[film]'") from None
+    first = next(pictures)
+    height, width = (edge - edge % 2 for edge in first.shape[:2])  # as the format asks for
+    beside = path.with_name(f"{path.stem}.new.mp4")  # ffmpeg goes by the end of the name
+    try:
+        file = imageio_ffmpeg.write_frames(
+            str(beside), (width, height), fps=fps, macro_block_size=1, output_params=["-preset", "fast"]
+        )
+        file.send(None)
+        for picture in _with_last_held(first, pictures):
+            file.send(np.ascontiguousarray(picture[:height, :width]))
+        file.close()
+        beside.replace(path)
+    except OSError as error:
+        raise OSError(f"{path}: the film cannot be written ({error})") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _with_last_held(first: np.ndarray, others: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+    picture = first
+    yield picture
+    for picture in others:
+        yield picture
+    for _ in range(_LAST - 1):
+        yield picture
