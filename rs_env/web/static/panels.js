@@ -53,7 +53,8 @@ export function drawScore(tally, table, names, own) {
       ),
     );
   const shown = [totals, result, won].filter(Boolean);
-  refill(box("score"), shown.length ? shown : el("p", {}, "No game is over yet."));
+  find("#score").hidden = !shown.length;
+  refill(box("score"), shown);
 }
 
 /** What agents make of a decision: a bar for each legal action. */
