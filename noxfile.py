@@ -31,7 +31,7 @@ def floors() -> list[str]:
 def quick_tests(session: nox.Session) -> None:
     """Say what is installed, then run the tests that are not marked slow."""
     session.run("python", "-m", "pip", "list", "--format", "freeze", "--exclude-editable")
-    session.run("python", "-m", "pytest", "-m", "not slow and not soak", *session.posargs)
+    session.run("python", "-m", "pytest", "-m", "not slow and not soak and not browser", *session.posargs)
 
 
 @nox.session(python="3.11")
@@ -55,4 +55,4 @@ def core(session: nox.Session) -> None:
     """The wheel, with the newest of what it needs and without torch; what is imported is the wheel, not this folder."""
     session.install("--upgrade", ".[test]")
     session.run("python", "-P", "-c", "import rs_env; print(rs_env.__file__, rs_env.Game())")
-    session.run("pytest", "-m", "not slow and not soak", *session.posargs)
+    session.run("pytest", "-m", "not slow and not soak and not browser", *session.posargs)

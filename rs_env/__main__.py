@@ -14,6 +14,8 @@ _WARM = "compile everything ahead, as for an image of a container; say what, how
 _RULES = "print a rule set and what it changes of its preset; needs the extra rs_env[arena]"
 _AGENTS = "print the players by name, and their options with defaults and meaning"
 _BENCH = "measure how many actions a second this machine plays, in some seconds"
+_PLAY = "sit at a table with agents and other people, in the browser or (--text) here; needs the extra rs_env[web]"
+_WATCH = "look back at games in the browser, with what agents make of them; needs the extra rs_env[web]"
 _ARENA = "compare agents: duels, leagues, best responses, reports; needs the extra rs_env[arena]"
 
 
@@ -80,12 +82,26 @@ def _arena(arguments: list[str], prog: str) -> int:
     return main(arguments, prog)
 
 
+def _play(arguments: list[str], prog: str) -> int:
+    from rs_env.web.commands import Play, main
+
+    return main(Play, arguments, prog)
+
+
+def _watch(arguments: list[str], prog: str) -> int:
+    from rs_env.web.commands import Watch, main
+
+    return main(Watch, arguments, prog)
+
+
 COMMANDS: dict[str, tuple[Callable[[list[str], str], int], str]] = {
     "rules": (_rules, _RULES),
     "agents": (_agents, _AGENTS),
     "bench": (_bench, _BENCH),
     "warm": (_warm, _WARM),
     "arena": (_arena, _ARENA),
+    "play": (_play, _PLAY),
+    "watch": (_watch, _WATCH),
 }
 """What does each command, given its arguments and the program's name for its help; and what it does, in words."""
 

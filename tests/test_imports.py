@@ -34,8 +34,12 @@ FLOORS = (
     ("rs_env.render", "rs_env.envs", "rs_env.testing", "rs_env.isolation", "rs_env.executors"),
     ("rs_env.solve",),
     ("rs_env.arena", "rs_env.openspiel"),
+    ("rs_env.web",),
     ("rs_env",),
-    ("rs_env.warm", "rs_env.inform", "rs_env.command_line", "rs_env.flags", "rs_env.__main__", "rs_env.arena.__main__"),
+    (
+        *("rs_env.warm", "rs_env.inform", "rs_env.command_line", "rs_env.flags", "rs_env.__main__"),
+        *("rs_env.arena.__main__", "rs_env.web.commands"),
+    ),
     ("agents",),
     ("train",),
 )

@@ -13,7 +13,7 @@ __all__ = ["markdown", "page", "rich_tables", "write_report"]
 
 def write_report(league: League, folder: str | Path) -> list[Path]:
     """Write ``report.md`` and ``report.html`` to the folder; their paths."""
-    written = {Path(folder) / "report.md": markdown(league), Path(folder) / "report.html": page(league)}
+    written = {Path(folder) / "report.md": markdown(league), Path(folder) / "report.html": page(league, folder)}
     for path, text in written.items():
         path.write_text(text, encoding="utf-8")
     return list(written)

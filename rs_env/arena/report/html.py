@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
@@ -34,8 +36,10 @@ svg .good { fill: var(--good); } svg .bad { fill: var(--bad); }
 """
 
 
-def page(league: League) -> str:
-    """The page: no scripts, nothing to load, readable in light and dark."""
+def page(league: League, folder: str | Path | None = None) -> str:
+    """The page: no scripts, nothing to load, readable in light and dark. folder: where the games are, to tell how they
+    are watched.
+    """
     shown = tables(league)
     settings = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts(league).items())
     sections = [_table(shown[0]), _intervals(league), *map(_table, shown[1:]), _lengths(league)]
@@ -44,8 +48,15 @@ def page(league: League) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>Rolling Stone arena</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Rolling Stone arena</h1>\n"
         + "\n".join(sections)
+        + ("" if folder is None else _watching(folder))
         + f"\n<h2>Settings</h2>\n<dl>{settings}</dl>\n</body>\n</html>\n"
     )
+
+
+def _watching(folder: str | Path) -> str:
+    command = f"python -m rs_env watch {shlex.quote(str(folder))}"
+    told = "To watch them, with what agents make of each decision:"
+    return f"\n<h2>Games</h2>\n<p>{told} <code>{escape(command)}</code></p>"
 
 
 def _table(table: Table) -> str:

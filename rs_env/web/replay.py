@@ -1,0 +1,121 @@
+"""Looking back: any position of a game as any seat saw it, and what agents make of its decisions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rs_env.checks import check_whole
+from rs_env.record import replay
+from rs_env.render.table import table_of_game
+from rs_env.web.story import Story, story_of
+from rs_env.web.thinking import Position, chances, position_of
+
+_LONGEST_LINE = 1 << 24  # bytes of one game
+
+
+class Replay:
+    """A game that was played. Positions are named by the number of actions before them, 0 .. `length`."""
+
+    def __init__(self, story: Story, names: Sequence[str] | None = None) -> None:
+        """names: of the players by seat."""
+        self._story = story
+        self.names = list(names or (f"seat {seat}" for seat in range(story.game.num_players)))
+        self._at = story.until(0)
+
+    @property
+    def length(self) -> int:
+        """How many actions there are."""
+        return len(self._story.events)
+
+    def _go_to(self, at: int) -> Story:
+        """The story up to a position; the last one that was asked for is played on where that leads there."""
+        at = check_whole("at", at, 0, self.length)
+        if at < len(self._at.events):
+            self._at = self._story.until(at)
+        for event in self._story.events[len(self._at.events) : at]:
+            self._at.play(event.action)
+        return self._at
+
+    def outline(self) -> dict[str, Any]:
+        """Names, events and which of them were decisions: all hands are open to those who look back."""
+        game = self._story.game
+        return {
+            "names": self.names,
+            "length": self.length,
+            "events": [event.to_dict() for event in self._story.events],
+            "free": self._story.was_free,
+            "over": game.is_over,
+            "truncated": game.truncated,
+            "scores": game.scores(),
+            "preset": table_of_game(game).rules,
+        }
+
+    def position(self, at: int, seat: int | None) -> dict[str, Any]:
+        """The table in a position, as a seat saw it or (None) open."""
+        return table_of_game(self._go_to(at).game, self.names, seat).to_dict()
+
+    def chances(self, at: int, seat: int) -> list[dict[str, float]]:
+        """What a seat could know of the hidden cards there, see `rs_env.web.thinking.chances`."""
+        return chances(self._go_to(at).game.view(seat))
+
+    def question(self, at: int) -> Position | None:
+        """What an agent would be asked in a position; None where the seat had no choice, and at the end."""
+        at = check_whole("at", at, 0, self.length)
+        if at == self.length or not self._story.was_free[at]:
+            return None
+        return position_of(self._go_to(at).game)
+
+
+class Library:
+    """The games of a file of records, a line each, of a folder of such files, or of a folder of the arena.
+
+    Raises ValueError, naming the path, where there is no game. Games are read when they are asked for.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        path = Path(path)
+        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        self.name = path.name or str(path)
+        self._places = [(file, offset) for file in files for offset in _lines(file)]
+        if not self._places:
+            raise ValueError(
+                f"{path} holds no games: it must be a file of records, or a folder with such files (*.jsonl)"
+            )
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def game(self, number: int) -> Replay:
+        """Game `number`. Raises ValueError, naming file and game, for what is no record."""
+        file, offset = self._places[check_whole("game", number, 0, len(self) - 1)]
+        with file.open("rb") as opened:
+            opened.seek(offset)
+            line = opened.readline(_LONGEST_LINE)
+        try:
+            record = json.loads(line)
+            return Replay(story_of(replay(record)), names_of(record))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{file}, byte {offset}: {error}") from None
+
+
+def _lines(file: Path) -> list[int]:
+    """Where the lines of a file begin, empty ones left out."""
+    offsets, offset = [], 0
+    with file.open("rb") as opened:
+        for line in opened:
+            if line.strip():
+                offsets.append(offset)
+            offset += len(line)
+    return offsets
+
+
+def names_of(record: dict[str, Any]) -> list[str] | None:
+    """The players by seat, where the record of a table or of the arena tells them."""
+    arena = record.get("arena")
+    players = arena.get("players") if isinstance(arena, dict) else record.get("players")
+    if not isinstance(players, list) or not all(isinstance(name, str) and name for name in players):
+        return None
+    return players if len(players) == record["rules"].get("num_players", 4) else None

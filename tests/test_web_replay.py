@@ -1,0 +1,145 @@
+"""Looking back: positions, what agents make of them, and where games come from."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rs_env import Game, Rules, belief, make_agent, write_records
+from rs_env.arena import league
+from rs_env.arena.report import write_report
+from rs_env.cards import action_text, members
+from rs_env.rules import PRESETS
+from rs_env.web.messages import presets, rules_form
+from rs_env.web.replay import Library, Replay
+from rs_env.web.story import story_of
+from rs_env.web.thinking import chances, choice, opinion, position_of
+
+
+def game_played(rules: Rules, seed: int = 0) -> Game:
+    rng, game = np.random.default_rng(seed), Game(rules, seed)
+    while not game.is_over:
+        game.play(int(rng.choice(game.legal_actions())))
+    return game
+
+
+def test_any_position_is_that_of_the_game_in_any_order_and_view() -> None:
+    game = game_played(Rules.preset("penalty", num_players=3, target=8))
+    replay, rng = Replay(story_of(game), ["a", "b", "c"]), np.random.default_rng(1)
+    actions = [action for deal in game.history for _, action in deal]
+    assert replay.length == len(actions)
+    for at in [*rng.integers(0, replay.length, 12).tolist(), replay.length, 0]:
+        there = Game(game.rules, 0)
+        for action in actions[:at]:
+            there.play(action)
+        open_table, seen = replay.position(at, None), replay.position(at, 1)
+        assert [seat["cards"] for seat in open_table["seats"]] == [
+            [action_text(c) for c in hand] for hand in there.hands
+        ]
+        assert seen["viewer"] == 1 and seen["seats"][1]["cards"] == open_table["seats"][1]["cards"]
+        assert seen["seats"][0]["cards"] == [action_text(card) for card in there.known[0]]
+        assert open_table["deal"] == min(there.deals_done + 1, game.deals_done) and seen["seats"][2]["name"] == "c"
+        position = replay.question(at)
+        assert (position is None) == (there.is_over or len(there.legal_actions()) < 2)
+        if position is not None:
+            assert position[0][0].tobytes() == there.view(there.turn).tobytes()
+    json.dumps(replay.outline())
+    for wrong in (-1, replay.length + 1):
+        with pytest.raises(ValueError, match=f"at={wrong}"):
+            replay.position(wrong, None)
+    with pytest.raises(ValueError, match="seat=3"):
+        replay.position(0, 3)
+
+
+def test_games_come_from_files_from_folders_and_from_the_arena(tmp_path: Path) -> None:
+    records = [game_played(Rules(num_players=2), seed).record() for seed in range(3)]
+    write_records(tmp_path / "a.jsonl", records[:2])
+    write_records(tmp_path / "b.jsonl", records[2:])
+    with (tmp_path / "a.jsonl").open("a", encoding="utf-8") as file:
+        file.write('\n{"format": 1}\n')
+    assert len(Library(tmp_path / "b.jsonl")) == 1
+    library = Library(tmp_path)
+    assert len(library) == 4
+    for number, record in ((0, records[0]), (1, records[1]), (3, records[2])):
+        outline = library.game(number).outline()
+        assert outline["length"] == len(record["actions"][0].split()) and outline["names"] == ["seat 0", "seat 1"]
+    with pytest.raises(ValueError, match=r"a\.jsonl, byte \d+: record: .*missing"):
+        library.game(2)
+    with pytest.raises(ValueError, match="game=4"):
+        library.game(4)
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(ValueError, match="holds no games"):
+        Library(tmp_path / "nothing")
+    with pytest.raises(OSError, match="nothing_there"):
+        Library(tmp_path / "nothing_there")
+    played_there = league(["random", "heuristic"], Rules(num_players=2), deals=4, out=tmp_path / "the arena")
+    _, report = write_report(played_there, tmp_path / "the arena")
+    command = f"python -m rs_env watch '{tmp_path / 'the arena'}'"
+    assert html.escape(command) in report.read_text(encoding="utf-8")
+    played = Library(tmp_path / "the arena")
+    assert len(played) >= 4 and sorted(played.game(0).names) == ["heuristic", "random"]
+
+
+@pytest.mark.parametrize("name", ["heuristic", "random", "pimc:worlds=4", "ismcts:iterations=20"])
+def test_an_opinion_is_of_the_legal_actions_and_the_choice_is_that_of_the_agent(name: str) -> None:
+    game, agent = Game(Rules(), 5), make_agent(name)
+    while len(game.legal_actions()) < 2:
+        game.play(game.legal_actions()[0])
+    told = opinion(agent, position_of(game))
+    assert told["agent"] == name and told["choice"] == action_text(int(agent.act(np.array([game.view(game.turn)]))[0]))
+    assert list(told["numbers"]) == [action_text(action) for action in game.legal_actions()]
+    if told["kind"] == "values":
+        assert told["numbers"][told["choice"]] == max(told["numbers"].values())
+    else:
+        assert sum(told["numbers"].values()) == pytest.approx(1, abs=1e-3)
+    assert choice(agent, position_of(game)) in game.legal_actions()
+
+
+class Wanting:
+    """Chooses the lowest action, if it is told the history."""
+
+    name = "wanting"
+
+    def reset(self, seed: int | None) -> None: ...
+
+    def act(self, views: np.ndarray, histories: Any = None) -> np.ndarray:
+        assert len(histories) == len(views)
+        return np.array([members(legal)[0] for legal in views["legal"]])
+
+
+def test_agents_get_the_history_that_they_want_and_those_without_draws_tell_their_choice_alone() -> None:
+    game = Game(Rules(), 5)
+    told = opinion(Wanting(), position_of(game))
+    assert told["choice"] == action_text(game.legal_actions()[0]) and told["numbers"] == {} and told["kind"] == ""
+    with pytest.raises(ValueError, match="the game is over"):
+        position_of(game_played(Rules(num_players=2)))
+
+
+def test_chances_are_the_exact_marginals() -> None:
+    game = Game(Rules(num_players=3), 5)
+    for _ in range(9):
+        game.play(game.legal_actions()[0])
+    exact = belief.marginals(game.view(1))
+    for seat, row in enumerate(chances(game.view(1))):
+        assert sum(row.values()) == pytest.approx(len(game.hands[seat]), abs=1e-2)
+        for card in range(52):
+            assert row.get(action_text(card), 0.0) == pytest.approx(exact[seat, card], abs=1e-4)
+
+
+def test_the_form_has_every_option_with_its_words_and_a_preset_fills_it() -> None:
+    form = {option["name"]: option for option in rules_form()}
+    assert {name: option["default"] for name, option in form.items()} == Rules().to_dict()
+    assert all(option["told"].endswith(".") for option in form.values())
+    assert form["trump"]["choices"][-1] == "last_dealt" and form["scoring"]["kind"] == "choice"
+    assert {name for name, option in form.items() if option["kind"] == "bool"} == {"play_on"}
+    assert {name for name, option in form.items() if option["optional"]} == {
+        name for name, value in Rules().to_dict().items() if value is None
+    }
+    assert presets().keys() == PRESETS.keys()
+    for name, options in presets().items():
+        assert Rules.from_dict(options) == Rules.preset(name)
