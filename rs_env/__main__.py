@@ -10,6 +10,7 @@ import rs_env
 from rs_env.command_line import end_with, status_of, terminal
 
 _WARM = "compile everything ahead, as for an image of a container; say what, how long it took, and where it is kept"
+_DOCTOR = "say what is installed here, what is missing, where compiled code is kept and how fast the engine is"
 _ARENA = "compare agents: duels, leagues, best responses, reports; needs the extra rs_env[arena]"
 
 
@@ -47,6 +48,22 @@ def _compile_all() -> None:
     print(f"all        {len(missed()):3} functions compiled, {seconds:.1f} s; kept in {folder}")
 
 
+def _doctor(arguments: list[str], prog: str) -> int:
+    argparse.ArgumentParser(prog=prog, description=_DOCTOR).parse_args(arguments)
+    return status_of(_look)
+
+
+def _look() -> None:
+    from rs_env.doctor import report
+
+    bad = []
+    for what, found, well in report():
+        print(f"{'ok' if well else 'NOT':4}{what:12}{found}", flush=True)
+        bad += [] if well else [what]
+    if bad:
+        raise ValueError(f"not as it should be: {', '.join(bad)}")
+
+
 def _arena(arguments: list[str], prog: str) -> int:
     from rs_env.arena.__main__ import main
 
@@ -55,6 +72,7 @@ def _arena(arguments: list[str], prog: str) -> int:
 
 COMMANDS: dict[str, tuple[Callable[[list[str], str], int], str]] = {
     "warm": (_warm, _WARM),
+    "doctor": (_doctor, _DOCTOR),
     "arena": (_arena, _ARENA),
 }
 """What does each command, given its arguments and the program's name for its help; and what it does, in words."""

@@ -20,16 +20,24 @@ ROOT = Path(__file__).parents[1]
 # begins with stands, and imports from its own floor and from those below.
 FLOORS = (
     ("rs_env.cards", "rs_env.checks", "rs_env.files", "rs_env.version"),
-    ("rs_env.scorings", "rs_env.rules", "rs_env.actions", "rs_env.render"),
+    ("rs_env.scorings", "rs_env.rules", "rs_env.actions", "rs_env.notebook", "rs_env.render"),
     ("rs_env.engine",),
-    ("rs_env.decks", "rs_env.game", "rs_env.history", "rs_env.record", "rs_env.belief", "rs_env.encoding"),
+    (
+        "rs_env.decks",
+        "rs_env.game",
+        "rs_env.history",
+        "rs_env.record",
+        "rs_env.belief",
+        "rs_env.describe",
+        "rs_env.encoding",
+    ),
     ("rs_env.agent",),
     ("rs_env.baselines",),
     ("rs_env.envs", "rs_env.testing", "rs_env.isolation"),
     ("rs_env.solve",),
     ("rs_env.arena", "rs_env.openspiel"),
     ("rs_env",),
-    ("rs_env.warm", "rs_env.command_line", "rs_env.flags", "rs_env.__main__", "rs_env.arena.__main__"),
+    ("rs_env.warm", "rs_env.doctor", "rs_env.command_line", "rs_env.flags", "rs_env.__main__", "rs_env.arena.__main__"),
     ("agents",),
     ("train",),
 )
