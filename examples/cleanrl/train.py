@@ -11,8 +11,11 @@ from torch import nn
 from torch.distributions import Categorical
 
 import rs_env  # noqa: F401  registers the environments
+from rs_env import Rules
 from rs_env.arena import duel
 from rs_env.baselines.logits import LogitsAgent
+
+RULES = Rules(num_players=2)  # two equal players win half of the games each
 
 
 @dataclass
@@ -21,7 +24,7 @@ class Args:
 
     env_id: str = "rs_env/RollingStone-v0"
     seed: int = 1
-    total_timesteps: int = 600_000
+    total_timesteps: int = 200_000
     learning_rate: float = 1e-3
     num_envs: int = 64
     num_steps: int = 128
@@ -77,6 +80,7 @@ def main(args: Args) -> None:
         args.env_id,
         num_envs=args.num_envs,
         vectorization_mode="vector_entry_point",
+        rules=RULES,
         opponents="random",
         skip_forced=True,
         observation_dtype="float32",
@@ -84,7 +88,7 @@ def main(args: Args) -> None:
     )
     agent = Agent(envs.single_observation_space.shape[0], int(envs.single_action_space.n))
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
-    print("before:", duel(agent.player(), "random", deals=500))
+    print("before:", duel(agent.player(), "random", RULES, deals=500))
 
     shape = (args.num_steps, args.num_envs)
     rows = torch.zeros((*shape, *envs.single_observation_space.shape))
@@ -131,7 +135,7 @@ def main(args: Args) -> None:
                 optimizer.step()
     steps = iterations * args.num_steps * args.num_envs
     print(f"{steps} steps, {steps / (time.perf_counter() - begin):.0f} a second, 0 illegal moves")
-    after = duel(agent.player(), "random", deals=500)
+    after = duel(agent.player(), "random", RULES, deals=500)
     print("after:", after)
     assert after.bounds[0] > after.parity
 

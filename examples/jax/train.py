@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rs_env import SelfPlayVectorEnv
+from rs_env import Rules, SelfPlayVectorEnv
 from rs_env.arena import duel
 from rs_env.baselines.logits import LogitsAgent
 
-GAMES, STEPS, ROUNDS, MINIBATCHES, LAMBDA = 1024, 64, 24, 16, 0.95
+GAMES, STEPS, ROUNDS, MINIBATCHES, LAMBDA = 512, 64, 32, 8, 0.95
+RULES = Rules(num_players=2)  # two equal players win half of the games each
 
 
 class PolicyValue(nn.Module):
@@ -99,14 +100,14 @@ def learn(net, optimizer, weights, state, key, data):
 def main() -> None:
     """Train, measure before and after, and say what came out."""
     print(", ".join(f"{name} {version(name)}" for name in ("jax", "flax", "optax", "numpy")))
-    vec = SelfPlayVectorEnv(GAMES, seed=1, skip_forced=True)
+    vec = SelfPlayVectorEnv(GAMES, RULES, seed=1, skip_forced=True)
     net = PolicyValue(tuple(vec.layout.high.astype(float).tolist()))
     key = jax.random.key(1)
     weights = net.init(key, jnp.zeros((1, vec.layout.size), jnp.int8))
     optimizer = optax.adam(1e-3)
     state, apply = optimizer.init(weights), jax.jit(net.apply)
     agent = LogitsAgent(lambda rows, masks: apply(weights, rows)[0], "JAX", observation_dtype="int8")
-    print("before:", duel(agent, "random", deals=500))
+    print("before:", duel(agent, "random", RULES, deals=500))
 
     buffers = [vec.new_batch() for _ in range(STEPS + 1)]  # one for each step, so that none is overwritten while in use
     same = sum(shown(b.observation).unsafe_buffer_pointer() == b.observation.ctypes.data for b in buffers)
@@ -138,7 +139,7 @@ def main() -> None:
             getattr(buffers[0], name)[:] = array
     steps = ROUNDS * STEPS * GAMES
     print(f"{steps} decisions, {steps / (time.perf_counter() - begin):.0f} a second, 0 illegal moves")
-    after = duel(agent, "random", deals=500)
+    after = duel(agent, "random", RULES, deals=500)
     print("after:", after)
     assert after.bounds[0] > after.parity
 

@@ -8,12 +8,14 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
+from rs_env import Rules
 from rs_env.arena import duel
 from rs_env.baselines.logits import LogitsAgent
 from rs_env.envs.sb3 import RollingStoneVecEnv
 
-STEPS, DEALS = 400_000, 500
-OPTIONS = {"opponents": "random", "skip_forced": True}
+STEPS, DEALS = 200_000, 500
+RULES = Rules(num_players=2)  # two equal players win half of the games each
+OPTIONS = {"rules": RULES, "opponents": "random", "skip_forced": True}
 
 
 class CountIllegal(BaseCallback):
@@ -63,9 +65,10 @@ def main() -> None:
     env = RollingStoneVecEnv(64, **OPTIONS)
     env.seed(1)
     settings = {"n_steps": 128, "batch_size": 1024, "n_epochs": 4, "learning_rate": 1e-3, "ent_coef": 0.005}
-    print("before:", duel(agent(MaskablePPO("MlpPolicy", env, device="cpu", seed=1)), "random", deals=DEALS))
+    untrained = MaskablePPO("MlpPolicy", env, device="cpu", seed=1)
+    print("before:", duel(agent(untrained), "random", RULES, deals=DEALS))
     model, _ = learn(env, STEPS, settings | {"policy_kwargs": {"net_arch": [256, 256]}})
-    after = duel(agent(model), "random", deals=DEALS)
+    after = duel(agent(model), "random", RULES, deals=DEALS)
     print("after:", after)
     assert after.bounds[0] > after.parity
 

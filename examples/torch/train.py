@@ -7,11 +7,12 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-from rs_env import SelfPlayVectorEnv
+from rs_env import Rules, SelfPlayVectorEnv
 from rs_env.arena import duel
 from rs_env.baselines.logits import LogitsAgent
 
 GAMES, STEPS, ROUNDS, LAMBDA = 512, 64, 32, 0.95
+RULES = Rules(num_players=2)  # two equal players win half of the games each
 
 
 def targets(players, rewards, over, values):
@@ -36,11 +37,11 @@ def main():
     print(", ".join(f"{name} {version(name)}" for name in ("numpy", "torch")))
     torch.manual_seed(1)
     torch.set_num_threads(1)  # more pay on a machine that has nothing else to do
-    vec = SelfPlayVectorEnv(GAMES, seed=1, skip_forced=True, observation_dtype="float32")
+    vec = SelfPlayVectorEnv(GAMES, RULES, seed=1, skip_forced=True, observation_dtype="float32")
     net = nn.Sequential(nn.Linear(vec.layout.size, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 54))
     optimizer = torch.optim.Adam(net.parameters(), 1e-3)
     agent = LogitsAgent(lambda rows, masks: net(torch.from_numpy(rows))[:, :53].detach(), "self-play")
-    print("before:", duel(agent, "random", deals=500))
+    print("before:", duel(agent, "random", RULES, deals=500))
     batch, begin = vec.reset(), time.perf_counter()
     for _ in range(ROUNDS):
         rows = []
@@ -68,7 +69,7 @@ def main():
             optimizer.step()
     steps = ROUNDS * STEPS * GAMES
     print(f"{steps} decisions, {steps / (time.perf_counter() - begin):.0f} a second, 0 illegal moves")
-    after = duel(agent, "random", deals=500)
+    after = duel(agent, "random", RULES, deals=500)
     print("after:", after)
     assert after.bounds[0] > after.parity
 
