@@ -162,7 +162,7 @@ def requirements() -> dict[str, list[str]]:
 def test_requirements_are_floors_without_upper_bounds() -> None:
     """`noxfile.py` makes pins of them for the session that runs with the oldest of everything."""
     for requirement in (r for listed in requirements().values() for r in listed):
-        assert re.fullmatch(r"[a-z_-]+>=\d+(\.\d+)*", requirement), requirement
+        assert re.fullmatch(r"[a-z0-9_-]+>=\d+(\.\d+)*", requirement), requirement
 
 
 def test_a_package_has_the_same_floor_wherever_it_is_required() -> None:
