@@ -94,8 +94,8 @@ class Critic(nn.Module):
 
 def ppo() -> None:
     """Train PPO, and measure it before and after."""
-    envs = DummyVectorEnv([make_env] * 16)
-    space, actions = envs.observation_space[0]["obs"], envs.action_space[0]
+    envs, one = DummyVectorEnv([make_env] * 16), make_env()
+    space, actions = one.observation_space["obs"], one.action_space
     actor = MaskedActor(space.shape[0], int(actions.n))
     policy = ProbabilisticActorPolicy(
         actor=actor, dist_fn=dist_fn_categorical_from_logits, action_space=actions, action_scaling=False
