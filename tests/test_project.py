@@ -104,7 +104,8 @@ def test_dotted_names_in_the_pages_exist(page: str) -> None:
     for name in quoted(page):
         if not re.fullmatch(r"(rs_env|agents)(\.\w+)+", name):
             continue
-        for extra, module in (("agents.", "torch"), ("rs_env.openspiel", "pyspiel")):
+        needed = {"agents.": "torch", "rs_env.openspiel": "pyspiel", "rs_env.envs.sb3": "stable_baselines3"}
+        for extra, module in needed.items():
             if name.startswith(extra):
                 pytest.importorskip(module)
         pkgutil.resolve_name(name)

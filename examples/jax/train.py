@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rs_env import Rules, SelfPlayVectorEnv
+from rs_env import Batch, Rules, SelfPlayVectorEnv
 from rs_env.arena import duel
 from rs_env.baselines.logits import LogitsAgent
 
@@ -40,6 +40,16 @@ class PolicyValue(nn.Module):
 def shown(array: np.ndarray) -> jax.Array:
     """The memory of a NumPy array as JAX sees it, without a copy where it is aligned as JAX wants it."""
     return jnp.from_dlpack(array)
+
+
+def aligned_batch(vec: SelfPlayVectorEnv) -> Batch:
+    """Buffers for one step whose memory begins where JAX wants it, at a multiple of 64 bytes."""
+    batch = vec.new_batch()
+    for name, array in vars(batch).items():
+        memory = np.zeros(array.nbytes + 64, np.uint8)
+        begin = -memory.ctypes.data % 64
+        setattr(batch, name, memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape))
+    return batch
 
 
 @partial(jax.jit, static_argnums=0)
@@ -109,7 +119,9 @@ def main() -> None:
     agent = LogitsAgent(lambda rows, masks: apply(weights, rows)[0], "JAX", observation_dtype="int8")
     print("before:", duel(agent, "random", RULES, deals=500))
 
-    buffers = [vec.new_batch() for _ in range(STEPS + 1)]  # one for each step, so that none is overwritten while in use
+    buffers = [
+        aligned_batch(vec) for _ in range(STEPS + 1)
+    ]  # one for each step, so that none is overwritten while in use
     same = sum(shown(b.observation).unsafe_buffer_pointer() == b.observation.ctypes.data for b in buffers)
     print(f"{same} of {len(buffers)} observation buffers are JAX's without a copy")
     vec.reset(out=buffers[0])

@@ -7,21 +7,14 @@ import numpy as np
 import torch
 from open_spiel.python.algorithms.random_agent import RandomAgent
 from open_spiel.python.pytorch import dqn
-from open_spiel.python.rl_environment import ChanceEventSampler, Environment, ObservationType, TimeStep
+from open_spiel.python.rl_environment import ChanceEventSampler, Environment, ObservationType
 
-from rs_env import ObservationSpec, Rules, openspiel
+from rs_env import Rules, openspiel
 from rs_env.arena import duel
 from rs_env.baselines.logits import LogitsAgent
 
 TURNS = 60_000
 RULES = Rules(num_players=2)
-HIGH = ObservationSpec(RULES.num_players).high.astype(np.float32)
-
-
-def scaled(step: TimeStep) -> TimeStep:
-    """The same with observations in 0..1: networks learn badly from plain ones."""
-    rows = [np.asarray(row, np.float32) / HIGH for row in step.observations["info_state"]]
-    return step._replace(observations={**step.observations, "info_state": rows})
 
 
 def main() -> None:
@@ -53,6 +46,10 @@ def main() -> None:
     agents = [learner, RandomAgent(1, actions)]
 
     def values(rows: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        seat = np.tile(
+            np.array([1, 0], np.float32), (len(rows), 1)
+        )  # OpenSpiel's tensors begin with it; it learns on 0
+        rows = np.concatenate([seat, rows], 1)
         with torch.inference_mode():
             return learner._q_network(torch.from_numpy(rows)).numpy()
 
@@ -61,10 +58,10 @@ def main() -> None:
     print("before:", duel(agent, "random", RULES, deals=500))
     turns, begin = 0, perf_counter()
     while turns < TURNS:
-        step = scaled(env.reset())
+        step = env.reset()
         while not step.last():
             action = agents[step.current_player()].step(step).action
-            step = scaled(env.step([action]))
+            step = env.step([action])
             turns += 1
         learner.step(step)
     print(f"{turns} turns of both seats, {turns / (perf_counter() - begin):.0f} a second, 0 illegal moves")

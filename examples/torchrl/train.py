@@ -86,7 +86,9 @@ def main() -> None:
     agent = LogitsAgent(logits, "PPO")
     print("before:", duel(agent, "random", Rules(num_players=2), deals=500))
     begin = perf_counter()
-    collector = Collector(env, actor, frames_per_batch=ROLLOUT, total_frames=STEPS)
+    collector = Collector(
+        env, actor, frames_per_batch=ROLLOUT, total_frames=STEPS, auto_register_policy_transforms=False
+    )
     with set_exploration_type(ExplorationType.RANDOM):  # the likeliest action of all seats may never end a game
         for steps in collector:
             for _ in range(EPOCHS):

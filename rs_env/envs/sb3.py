@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-try:
+from rs_env.checks import needs_extra
+
+with needs_extra("sb3", "rs_env.envs.sb3"):
     from stable_baselines3.common.vec_env import VecEnv
-except ImportError as error:
-    raise ImportError(f"rs_env.envs.sb3 needs stable-baselines3 ({error}): pip install 'rs_env[sb3]'") from None
 
 from rs_env.envs.gymnasium_vector import RollingStoneVectorEnv
 
