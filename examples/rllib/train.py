@@ -20,7 +20,7 @@ from rs_env import Rules
 from rs_env.arena import duel
 from rs_env.baselines.logits import LogitsAgent
 
-ITERATIONS, BATCH = 15, 4096
+ITERATIONS, BATCH = 8, 2048
 
 
 class MaskInObservation(gymnasium.Env):
@@ -67,6 +67,7 @@ def agent(algorithm) -> LogitsAgent:
 def main() -> None:
     """Train, measure before and after, and say what came out."""
     print(", ".join(f"{name} {version(name)}" for name in ("ray", "gymnasium", "torch")))
+    torch.set_num_threads(1)
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
     config = (
         PPOConfig()
@@ -78,16 +79,17 @@ def main() -> None:
                 model_config={"fcnet_hiddens": [128, 128], "head_fcnet_hiddens": []},
             )
         )
-        .training(lr=1e-3, gamma=1.0, train_batch_size_per_learner=BATCH, minibatch_size=512, num_epochs=4)
+        .training(lr=1e-3, gamma=1.0, train_batch_size_per_learner=BATCH, minibatch_size=256, num_epochs=6)
         .debugging(seed=1)
     )
     algorithm = config.build_algo()
     print("before:", duel(agent(algorithm), "random", Rules(num_players=2), deals=500))
     begin = perf_counter()
-    for _ in range(ITERATIONS):
+    for iteration in range(1, ITERATIONS + 1):
         algorithm.train()
+        print(f"{iteration * BATCH} steps, {perf_counter() - begin:.0f} s", flush=True)
     steps = ITERATIONS * BATCH
-    print(f"about {steps} steps, {steps / (perf_counter() - begin):.0f} a second, 0 illegal moves")
+    print(f"{steps} steps, {steps / (perf_counter() - begin):.0f} a second, 0 illegal moves")
     after = duel(agent(algorithm), "random", Rules(num_players=2), deals=500)
     print("after:", after)
     algorithm.stop()
