@@ -55,7 +55,7 @@ def test_single_games_have_masks_and_shared_attributes() -> None:
         env.set_attr("rules", None)
     with pytest.raises(AttributeError, match="action_masks"):
         env.env_method("close")
-    with pytest.warns(UserWarning, match="monitor"):
+    with pytest.warns(UserWarning, match="Monitor"):
         VecMonitor(env)
 
 
