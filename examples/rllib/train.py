@@ -20,7 +20,7 @@ from rs_env import Rules
 from rs_env.arena import duel
 from rs_env.baselines.logits import LogitsAgent
 
-ITERATIONS, BATCH = 8, 2048
+ITERATIONS, BATCH = 20, 2048
 
 
 class MaskInObservation(gymnasium.Env):

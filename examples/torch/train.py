@@ -58,7 +58,7 @@ def main():
         wanted, known = targets(players.long(), rewards, over, values)
         better = wanted - values
         data = [x[known] for x in (seen, masks, actions, before, wanted, (better - better[known].mean()))]
-        for chosen in torch.randperm(len(data[0])).split(4096):
+        for chosen in (part for _ in range(2) for part in torch.randperm(len(data[0])).split(4096)):
             row, mask, action, old, target, advantage = (x[chosen] for x in data)
             out = net(row)
             policy = Categorical(logits=out[:, :53].masked_fill(mask == 0, -1e9))
