@@ -91,7 +91,7 @@ def exact_value_of_learners(tree: GameTree) -> None:
 
 def information_set_search(games: int = 60, simulations: int = 30) -> None:
     """OpenSpiel's IS-MCTS in Python against a random bot, on both seats of the tiny game."""
-    game, rng = openspiel.load_game(Rules.preset("tiny")), np.random.RandomState(1)  # noqa: NPY002  as OpenSpiel wants it
+    game, rng = openspiel.load_game(Rules.preset("tiny")), np.random.RandomState(1)
     won = 0.0
     for number in range(games):
         search = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, rng), 1.0, simulations, random_state=rng)
