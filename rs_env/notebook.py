@@ -65,11 +65,10 @@ def _suits_of(game: Any) -> Iterable[tuple[str, int | None]]:
 
 
 def _cards(cards: Iterable[int]) -> str:
-    """Cards with the sign of each suit in a colour of its own; the title of each is its text."""
+    """Cards with the sign of each suit, in a colour for each."""
     return " ".join(
-        f'<span style="color:{_COLOURS[suit_of(card)]}" title="{action_text(card)}">'
-        f"{action_text(card)[0]}{_SIGNS[suit_of(card)]}</span>"
-        for card in cards
+        f'<span style="color:{_COLOURS[suit]}">{" ".join(action_text(card)[0] + _SIGNS[suit] for card in group)}</span>'
+        for suit, group in itertools.groupby(cards, suit_of)
     )
 
 
