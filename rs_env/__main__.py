@@ -14,6 +14,7 @@ _WARM = "compile everything ahead, as for an image of a container; say what, how
 _RULES = "print a rule set and what it changes of its preset; needs the extra rs_env[arena]"
 _AGENTS = "print the players by name, and their options with defaults and meaning"
 _BENCH = "measure how many actions a second this machine plays, in some seconds"
+_DOCTOR = "say what is installed here, what is missing, where compiled code is kept and how fast the engine is"
 _PLAY = "sit at a table with agents and other people, in the browser or (--text) here; needs the extra rs_env[web]"
 _WATCH = "look back at games in the browser, with what agents make of them; needs the extra rs_env[web]"
 _ARENA = "compare agents: duels, leagues, best responses, reports; needs the extra rs_env[arena]"
@@ -76,6 +77,22 @@ def _bench(arguments: list[str], prog: str) -> int:
     return status_of(lambda: bench(given.seconds))
 
 
+def _doctor(arguments: list[str], prog: str) -> int:
+    argparse.ArgumentParser(prog=prog, description=_DOCTOR).parse_args(arguments)
+    return status_of(_look)
+
+
+def _look() -> None:
+    from rs_env.doctor import report
+
+    bad = []
+    for what, found, well in report():
+        print(f"{'ok' if well else 'NOT':4}{what:12}{found}", flush=True)
+        bad += [] if well else [what]
+    if bad:
+        raise ValueError(f"not as it should be: {', '.join(bad)}")
+
+
 def _arena(arguments: list[str], prog: str) -> int:
     from rs_env.arena.__main__ import main
 
@@ -99,6 +116,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str], str], int], str]] = {
     "agents": (_agents, _AGENTS),
     "bench": (_bench, _BENCH),
     "warm": (_warm, _WARM),
+    "doctor": (_doctor, _DOCTOR),
     "arena": (_arena, _ARENA),
     "play": (_play, _PLAY),
     "watch": (_watch, _WATCH),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,18 @@ def check_within(name: str, value: float, most: float) -> float:
     if not 0.0 <= value <= most:
         raise ValueError(f"{name}={value!r} is not allowed: it must be a number in 0..{most:g}")
     return value
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """Import here what comes with an extra: where it is missing, ModuleNotFoundError says what needs it, and how to get
+    it.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        told = f"{what} needs {error.name}: pip install 'rs_env[{extra}]'"
+        raise ModuleNotFoundError(told, name=error.name) from None
 
 
 def check_buffer(name: str, buffer: Any, size: int) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rs_env.checks import needs_extra
+
 LOCK = ".lock"
 _UNFINISHED = ".new"  # at the end of the name of a file that is being written
 
@@ -53,7 +55,8 @@ def only_process_in(folder: Path, what: str) -> Iterator[None]:
 
     The operating system gives the lock back when the process ends, however that happens. Needs the library filelock.
     """
-    from filelock import FileLock, Timeout
+    with needs_extra("arena", "a folder of results"):
+        from filelock import FileLock, Timeout
 
     lock = FileLock(folder / LOCK)
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rs_env.engine.history import NEXT_DEAL, NOTICED, SHOWN
 from rs_env.engine.observation import observation_spec, state_spec
 from rs_env.engine.state import LAST_FIRST_DEAL, NO_CARD, NOBODY, RUNNING, STATE, TERMINATED, TRUNCATED, compile_rules
 from rs_env.engine.view import empty_views
+from rs_env.notebook import MOST_PAGES, game_html, slider_html
 from rs_env.render.text import render_text
 from rs_env.rules import Rules, rules_of_call
 
@@ -41,6 +43,8 @@ class Game:
     actions as sorted lists of ids and suits as ints 0..3; seats are 0..n-1. Raises ValueError naming the argument, the
     value and what is allowed, and TypeError for an unknown keyword.
     """
+
+    _from_the_start = True  # whether all that was played is known
 
     def __init__(
         self,
@@ -78,6 +82,7 @@ class Game:
         played before is unknown.
         """
         game = cls(rules)
+        game._from_the_start = False
         game._hold(np.array([state], STATE))
         game._observe_turn()
         return game
@@ -179,6 +184,20 @@ class Game:
         self._compiled = compile_rules(self.rules)
         self._hold(self.states)
         self._observe_turn()
+
+    def positions(self) -> Iterator[Game]:
+        """The game after 0, 1, 2, ... of its actions, played again: one object, which goes on between.
+
+        Raises ValueError for a game that was made of a state, whose beginning is unknown.
+        """
+        if not self._from_the_start:
+            raise ValueError("positions: what was played before a game that was made of a state is unknown")
+        decks = self.decks[: self.given_decks] or None
+        again = Game(self.rules, self.seed, decks, self.first_dealer, index=self.index, first_deal=self.first_deal)
+        yield again
+        for _, action in itertools.chain(*self.history):
+            again.play(action)
+            yield again
 
     # Position
 
@@ -365,6 +384,12 @@ class Game:
 
     def __str__(self) -> str:
         return render_text(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: all positions, with a slider; of very long games and of states the present one."""
+        too_long = sum(map(len, self.history)) > MOST_PAGES - 1
+        games = [self] if too_long or not self._from_the_start else self.positions()
+        return slider_html([game_html(game) for game in games])
 
     def __repr__(self) -> str:
         state = "over" if self.is_over else f"seat {self.turn} to act"

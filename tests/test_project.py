@@ -105,7 +105,8 @@ def test_dotted_names_in_the_pages_exist(page: str) -> None:
     for name in quoted(page):
         if not re.fullmatch(r"(rs_env|agents)(\.\w+)+", name):
             continue
-        for extra, module in (("agents.", "torch"), ("rs_env.openspiel", "pyspiel")):
+        needed = {"agents.": "torch", "rs_env.openspiel": "pyspiel", "rs_env.envs.sb3": "stable_baselines3"}
+        for extra, module in needed.items():
             if name.startswith(extra):
                 pytest.importorskip(module)
         pkgutil.resolve_name(name)
@@ -163,7 +164,7 @@ def requirements() -> dict[str, list[str]]:
 def test_requirements_are_floors_without_upper_bounds() -> None:
     """`noxfile.py` makes pins of them for the session that runs with the oldest of everything."""
     for requirement in (r for listed in requirements().values() for r in listed):
-        assert re.fullmatch(r"[a-z_-]+>=\d+(\.\d+)*", requirement), requirement
+        assert re.fullmatch(r"[a-z0-9_-]+>=\d+(\.\d+)*", requirement), requirement
 
 
 def test_a_package_has_the_same_floor_wherever_it_is_required() -> None:

@@ -4,7 +4,8 @@ from importlib.metadata import version
 
 import numpy as np
 import pyspiel
-from open_spiel.python.algorithms import external_sampling_mccfr
+from open_spiel.python.algorithms import external_sampling_mccfr, ismcts, mcts
+from open_spiel.python.bots.uniform_random import UniformRandomBot
 from open_spiel.python.pytorch import dqn, nfsp
 from open_spiel.python.rl_agent_policy import JointRLAgentPolicy
 from open_spiel.python.rl_environment import ChanceEventSampler, Environment, ObservationType
@@ -88,9 +89,30 @@ def exact_value_of_learners(tree: GameTree) -> None:
     print(f"DQN on the tiny game: NashConv {nash_conv(openspiel.from_openspiel(tree, policy), tree).nash_conv:.3f}")
 
 
+def information_set_search(games: int = 60, simulations: int = 30) -> None:
+    """OpenSpiel's IS-MCTS in Python against a random bot, on both seats of the tiny game."""
+    game, rng = openspiel.load_game(Rules.preset("tiny")), np.random.RandomState(1)
+    won = 0.0
+    for number in range(games):
+        search = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, rng), 1.0, simulations, random_state=rng)
+        bots = [UniformRandomBot(seat, rng) for seat in range(2)]
+        bots[number % 2] = search
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            if state.is_chance_node():
+                actions, probabilities = zip(*state.chance_outcomes(), strict=True)
+                state.apply_action(rng.choice(actions, p=probabilities))
+            else:
+                state.apply_action(bots[state.current_player()].step(state))
+        won += state.returns()[number % 2]
+    print(f"IS-MCTS, {simulations} simulations: won {won / games:.1%} of {games} games against a random bot")
+    assert won / games > 0.6
+
+
 if __name__ == "__main__":
     print(", ".join(f"{name} {version(name)}" for name in ("open_spiel", "dm-tree", "torch")))
     tiny = GameTree(TINY)
     sampled_cfr(tiny)
+    information_set_search()
     learners()
     exact_value_of_learners(tiny)

@@ -17,6 +17,7 @@ import numpy as np
 
 from rs_env.arena.games import UNITS
 from rs_env.arena.statistics import share_bounds, student_95
+from rs_env.checks import needs_extra
 
 POINTS = 400 / np.log(10)
 """Rating points of one unit of strength: 400 points more are ten times the odds, as in chess."""
@@ -50,7 +51,8 @@ def rate(games: np.ndarray, players: int, sitting: int = 1) -> Ratings:
 
     A game that nobody won counts as an n-th of a win for each seat.
     """
-    from scipy.optimize import minimize  # type: ignore[import-untyped]
+    with needs_extra("arena", "a rating"):
+        from scipy.optimize import minimize  # type: ignore[import-untyped]
 
     seating, credit = games["seating"].astype(np.int64), games["credit"] / UNITS
     won = np.bincount(seating.reshape(-1), credit.reshape(-1), players)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rs_env.checks import needs_extra
+
 NORMAL_95 = 1.959964  # 97.5 % quantile of the normal distribution
 FEW_DEALS = 30
 """Fewer deals than these give rough intervals; reports say so."""
@@ -115,7 +117,8 @@ class Difference:
 
 def differences(values: np.ndarray) -> list[Difference]:
     """All pairs of k players compared, from values (D, k) for each deal, D at least 2; needs SciPy."""
-    from scipy.special import stdtr  # type: ignore[import-untyped]
+    with needs_extra("arena", "the comparison of players"):
+        from scipy.special import stdtr  # type: ignore[import-untyped]
 
     deals = len(values)
     pairs = [(i, j) for i in range(values.shape[1]) for j in range(i + 1, values.shape[1])]

@@ -24,6 +24,11 @@ general sum since nobody wins a truncated deal.
 
 from __future__ import annotations
 
+from rs_env.checks import needs_extra
+
+with needs_extra("openspiel", "rs_env.openspiel"):
+    import pyspiel  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: F401
+
 from rs_env.openspiel.game import NAME, RollingStoneGame, RollingStoneState, load_game
 from rs_env.openspiel.observer import RollingStoneObserver
 from rs_env.openspiel.profiles import cfr, from_openspiel, information_state_strings, information_states, to_openspiel
