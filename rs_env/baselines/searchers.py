@@ -205,7 +205,7 @@ class Adaptive(_Searcher):
         name: str = "adaptive",
         *,
         worlds: int = 64,
-        iterations: int = 400,
+        iterations: int = 300,
         exploration: float = 0.5,
         noise: float = 0.5,
         horizon: int = 100,
