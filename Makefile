@@ -28,7 +28,7 @@ pictures: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "rs_env needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[train,test,lint,arena]'
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[train,test,lint,arena,cluster,sweep]'
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --only-binary :all: open_spiel \
 		|| echo 'OpenSpiel cannot be installed here: its tests will be skipped'
 	touch $(READY)

@@ -176,7 +176,7 @@ def test_processes_that_make_lessons_load_no_torch(tmp_path: Path) -> None:
     """Nor the main module, whatever it imports."""
     (tmp_path / "script.py").write_text(
         "import sys, torch\n"
-        "from agents.distill import Processes\n"
+        "from rs_env.executors import Processes\n"
         "if __name__ == '__main__':\n"
         "    with Processes(1, with_main=False) as pool:\n"
         "        pool.submit(exec, 'import agents.teacher').result()\n"

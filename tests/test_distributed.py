@@ -159,3 +159,12 @@ def test_one_process_alone_is_the_only_rank() -> None:
     assert ranks() == Ranks(0, 1)
     assert Ranks().part("games", 7) == slice(0, 7)
     assert Ranks(1, 4).part("games", 8) == slice(2, 4)
+
+
+def test_a_run_that_is_resumed_may_be_given_a_cluster() -> None:
+    import train
+
+    command = train.parse(["--resume", "runs/first", "--cluster", "tcp://head:8786"])
+    assert (command.resume, command.cluster) == ("runs/first", "tcp://head:8786")
+    with pytest.raises(ValueError, match="nothing but --cluster can be given"):
+        train.parse(["--resume", "runs/first", "--cluster=tcp://head:8786", "--seed", "2"])
