@@ -26,4 +26,4 @@ if __name__ == "__main__":
     middle = played(Game("trump", seed=6, num_players=5), 23)
     save(middle, FOLDER / "table.png", size=SIZE)
     save(middle, FOLDER / "seat.png", seat=2, size=SIZE, theme="light", names=["Ann", "Bob", "Cid", "Dan", "Eve"])
-    save(played(Game("tiny", seed=2), 1000), FOLDER / "deal.gif", size=(480, 320))
+    save(played(Game(hand_size=4, seed=16), 1000), FOLDER / "deal.gif", size=(480, 320))
