@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from agents.checkpoint import load_checkpoint
 from rs_env.agent import seeds_for
 from rs_env.baselines.networks import check_temperature
 from rs_env.baselines.suspicion import Suspicion
+from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed
 from rs_env.encoding import draws, observations, pick
 from rs_env.engine.view import as_views
@@ -52,27 +52,32 @@ class PolicyAgent:
 
         Raises ValueError for views of another number of players.
         """
-        return self._act(as_views(views), seeds, lambda observation: observation)
+        views = as_views(views)
+        return self._act(views, seeds, self._probabilities(views, None))
 
-    def _act(
-        self, views: np.ndarray, seeds: np.ndarray | None, complete: Callable[[np.ndarray], np.ndarray]
-    ) -> np.ndarray:
-        """The same; `complete` adds to observations what else the network reads."""
+    def policy(self, views: np.ndarray) -> np.ndarray:
+        """Probability of each action over all seeds, float64 (B, 53). Raises ValueError as `act` does."""
+        return self._probabilities(as_views(views), None)
+
+    def _act(self, views: np.ndarray, seeds: np.ndarray | None, probabilities: np.ndarray) -> np.ndarray:
+        return pick(probabilities.cumsum(-1), draws(views, seeds_for(views, self._seed, seeds)))
+
+    def _probabilities(self, views: np.ndarray, suspicion: np.ndarray | None) -> np.ndarray:
+        """Of each action, float64 (B, 53). suspicion: what the network reads beside the observations."""
         if np.any(views["rules"]["num_players"] != self.num_players):
             raise ValueError(f"views: agent {self.name!r} plays with {self.num_players} players only")
         if not len(views):
-            return np.zeros(0, np.int64)
+            return np.zeros((0, NUM_ACTIONS))
         observation, mask = observations(views)
+        if suspicion is not None:
+            observation = np.concatenate([observation, suspicion], 1)
         with torch.inference_mode():
             device = next(self.network.parameters()).device
-            log_probs, _ = self.network(
-                torch.from_numpy(complete(observation)).to(device), torch.from_numpy(mask).to(device)
-            )
+            log_probs, _ = self.network(torch.from_numpy(observation).to(device), torch.from_numpy(mask).to(device))
             log_probs = log_probs.cpu()
             if self.temperature == 0:
-                return log_probs.argmax(-1).numpy()
-            cumulated = (log_probs / self.temperature).softmax(-1).double().cumsum(-1)
-        return pick(cumulated.numpy(), draws(views, seeds_for(views, self._seed, seeds)))
+                return np.eye(NUM_ACTIONS)[log_probs.argmax(-1).numpy()]
+            return (log_probs / self.temperature).softmax(-1).double().numpy()
 
 
 class SuspectsAgent(PolicyAgent):
@@ -85,9 +90,12 @@ class SuspectsAgent(PolicyAgent):
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None) -> np.ndarray:
         """As `PolicyAgent.act`. Raises ValueError for histories that do not lead to their views, too."""
         views = as_views(views)
-        return self._act(
-            views, seeds, lambda observation: np.concatenate([observation, self._suspicion.of(views, histories)], 1)
-        )
+        suspicion = self._suspicion.of(views, histories) if len(views) else None
+        return self._act(views, seeds, self._probabilities(views, suspicion))
+
+    def policy(self, views: np.ndarray) -> np.ndarray:
+        """Raises ValueError: what it does depends on the history, which is not asked for here."""
+        raise ValueError(f"agent {self.name!r} plays by the history, of which views alone do not tell")
 
 
 def policy_agent(network: nn.Module, num_players: int, name: str = "policy", temperature: float = 0.5) -> PolicyAgent:

@@ -11,8 +11,9 @@ torch = pytest.importorskip("torch")
 
 from agents.architectures import NetworkConfig  # noqa: E402  after the skip
 from agents.learner import LearnerConfig  # noqa: E402
+from agents.policy import PolicyAgent  # noqa: E402
 from agents.ppo import PPO, PPOConfig  # noqa: E402
-from rs_env import Rules, SelfPlayVectorEnv, raw_env  # noqa: E402
+from rs_env import Game, Rules, SelfPlayVectorEnv, raw_env  # noqa: E402
 
 SMALL = PPOConfig(num_envs=16, steps=16, minibatch=64)
 CONFIG = LearnerConfig(rules=Rules.preset("tiny"), total_decisions=2560, network=NetworkConfig(hidden=16, layers=1))
@@ -79,3 +80,22 @@ def test_what_is_refused() -> None:
         PPOConfig(critic="all")
     with pytest.raises(ValueError, match=r"ppo\.kl_weight"):
         PPOConfig(kl_weight=-1.0)
+
+
+def test_a_network_player_states_its_policy() -> None:
+    """What it does for many seeds has these frequencies; at temperature 0 it is one action."""
+    network = PPO(LearnerConfig(), SMALL).network
+    with torch.no_grad():
+        network.card_head.weight *= 100
+    game = Game(seed=3)
+    view = game.view(game.turn)
+    agent = PolicyAgent(network, 4, temperature=0.7)
+    (policy,) = agent.policy(view)
+    counts = np.zeros(53)
+    for seed in range(2000):
+        agent.reset(seed)
+        counts[agent.act(view)[0]] += 1
+    assert abs(policy.sum() - 1) < 1e-6 and np.abs(counts / 2000 - policy).max() < 0.05
+    assert np.count_nonzero(policy > 0.01) > 1
+    (greedy,) = PolicyAgent(network, 4, temperature=0).policy(view)
+    assert greedy.max() == 1 == greedy.sum() and greedy.argmax() == policy.argmax()
