@@ -323,9 +323,9 @@ def test_gymnasium_checks_all_render_modes(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"render_size": (10, 10)}, "width of size=10"),
+        ({"render_size": (10, 10)}, "width of render_size=10"),
         ({"render_size": 5}, "render_size=5"),
-        ({"render_size": (300, 5000)}, "height of size=5000"),
+        ({"render_size": (300, 5000)}, "height of render_size=5000"),
         ({"render_seat": 4}, "render_seat=4"),
         ({"render_seat": True}, "render_seat=True"),
         ({"render_theme": "pink"}, "render_theme='pink'"),
