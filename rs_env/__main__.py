@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
 import rs_env
 from rs_env.command_line import end_with, status_of, terminal
@@ -12,6 +13,9 @@ from rs_env.command_line import end_with, status_of, terminal
 _WARM = "compile everything ahead, as for an image of a container; say what, how long it took, and where it is kept"
 _PLAY = "sit at a table with agents and other people, in the browser or (--text) here; needs the extra rs_env[web]"
 _WATCH = "look back at games in the browser, with what agents make of them; needs the extra rs_env[web]"
+_RULES = "print a rule set and what it changes of its preset; needs the extra rs_env[arena]"
+_AGENTS = "print the players by name, and their options with defaults and meaning"
+_BENCH = "measure how many actions a second this machine plays, in some seconds"
 _ARENA = "compare agents: duels, leagues, best responses, reports; needs the extra rs_env[arena]"
 
 
@@ -49,6 +53,29 @@ def _compile_all() -> None:
     print(f"all        {len(missed()):3} functions compiled, {seconds:.1f} s; kept in {folder}")
 
 
+def _rules(arguments: list[str], prog: str) -> int:
+    from rs_env.inform import rules
+
+    return rules(arguments, prog)
+
+
+def _agents(arguments: list[str], prog: str) -> int:
+    argparse.ArgumentParser(prog=prog, description=_AGENTS).parse_args(arguments)
+    from rs_env.inform import agents
+
+    print(agents())
+    return 0
+
+
+def _bench(arguments: list[str], prog: str) -> int:
+    parser = argparse.ArgumentParser(prog=prog, description=_BENCH)
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each figure; default 2", metavar="X")
+    given = parser.parse_args(arguments)
+    from rs_env.inform import bench
+
+    return status_of(lambda: bench(given.seconds))
+
+
 def _arena(arguments: list[str], prog: str) -> int:
     from rs_env.arena.__main__ import main
 
@@ -68,6 +95,9 @@ def _watch(arguments: list[str], prog: str) -> int:
 
 
 COMMANDS: dict[str, tuple[Callable[[list[str], str], int], str]] = {
+    "rules": (_rules, _RULES),
+    "agents": (_agents, _AGENTS),
+    "bench": (_bench, _BENCH),
     "warm": (_warm, _WARM),
     "arena": (_arena, _ARENA),
     "play": (_play, _PLAY),
@@ -76,5 +106,10 @@ COMMANDS: dict[str, tuple[Callable[[list[str], str], int], str]] = {
 """What does each command, given its arguments and the program's name for its help; and what it does, in words."""
 
 
-if __name__ == "__main__":
+def script() -> NoReturn:
+    """The console script ``rs-env``."""
     end_with(main)
+
+
+if __name__ == "__main__":
+    script()

@@ -245,10 +245,8 @@ class _Reader:
     def _start(self) -> Game:
         if not self.deals:
             raise _refused(self.last, "there is no deal")
-        decks = {
-            key: self._value(key) for key in ("seed", "index", "first_deal", "dealer", "given") if key in self.header
-        }
-        dealer, given = decks["dealer"], decks.get("given", len(self.deals))
+        told = {key: self._value(key) for key in _HEADER[1:] if key in self.header}
+        dealer, given = told["dealer"], told.get("given", len(self.deals))
         rules = self._rules()
         if not isinstance(dealer, int) or not 0 <= dealer < rules.num_players:
             raise _refused(self.header["dealer"][0], f"dealer={dealer!r} must be a seat in 0..{rules.num_players - 1}")
@@ -258,11 +256,11 @@ class _Reader:
         try:
             return Game(
                 rules,
-                decks["seed"],
+                told["seed"],
                 dealt or None,
                 dealer,
-                index=decks.get("index", 0),
-                first_deal=decks.get("first_deal", 0),
+                index=told.get("index", 0),
+                first_deal=told.get("first_deal", 0),
             )
         except ValueError as error:
             raise _refused(self.deals[0][0], error) from None

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from rs_env.__main__ import COMMANDS
+from rs_env.__main__ import COMMANDS, main, script
+from rs_env.baselines import AGENTS, NETWORK_AGENTS
 from rs_env.command_line import interrupted_with, status_of
 from rs_env.flags import RuleFlags, RuleOptions, parsed
+from rs_env.inform import WHAT_AGENTS_DO, WHAT_OPTIONS_MEAN, options_of
 from rs_env.rules import PRESETS, Rules
 
 ROOT = Path(__file__).parents[1]
@@ -191,12 +196,55 @@ def test_the_arena_is_entered_both_ways() -> None:
 def test_without_the_extras_there_are_the_version_the_help_and_warm(tmp_path: Path) -> None:
     for module in ("tyro", "rich"):
         (tmp_path / f"{module}.py").write_text("raise ImportError('no such module')", encoding="utf-8")
-    for arguments in (["--version"], ["--help"], ["warm", "--help"]):
+    for arguments in (["--version"], ["--help"], ["warm", "--help"], ["bench", "--help"], ["agents", "--help"]):
         done = run("-m", "rs_env", *arguments, stubs=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
     done = run("-m", "rs_env", "arena", "report", "x", stubs=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "rs_env[arena]" in done.stderr
+    assert "rs_env[arena]" in run("-m", "rs_env", "rules", stubs=tmp_path).stderr
+
+
+def test_rules_are_told_with_what_they_change(capsys: Any) -> None:
+    assert main(["rules", "--rules", "schweller", "--players", "5", "--trump", "hearts"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "schweller, with 2 changes"
+    assert [line.split() for line in lines if line.startswith("*")] == [
+        ["*", "num_players", "5", "(schweller", "has", "4)"],
+        ["*", "trump", "hearts", "(schweller", "has", "none)"],
+    ]
+    assert any(line.startswith("  deck") and "40 cards, 8 each" in line for line in lines)
+    assert main(["rules", "--rules", "historic", "--json"]) == 0
+    assert Rules.from_dict(json.loads(capsys.readouterr().out)) == Rules.preset("historic")
+    assert main(["rules", "--players", "99"]) == 2
+    assert capsys.readouterr().err.startswith("error: num_players=99")
+
+
+def test_agents_are_told_with_all_options_and_their_meaning(capsys: Any) -> None:
+    assert main(["agents"]) == 0
+    told = capsys.readouterr().out
+    for name, factory in (AGENTS | NETWORK_AGENTS).items():
+        assert f"\n{name}: " in f"\n{told}"
+        for option, default in options_of(factory).items():
+            assert f" {option}={default}" in told
+    named = {option for factory in (AGENTS | NETWORK_AGENTS).values() for option in options_of(factory)}
+    assert named == set(WHAT_OPTIONS_MEAN) and set(WHAT_AGENTS_DO) == set(AGENTS | NETWORK_AGENTS)
+
+
+def test_bench_gives_a_figure_for_each_way_to_play(capsys: Any) -> None:
+    assert main(["bench", "--seconds", "0.01"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4 and all(line.endswith(" random actions a second") for line in lines[1:])
+    assert main(["bench", "--seconds", "-1"]) == 2
+    assert "seconds=-1.0" in capsys.readouterr().err
+
+
+def test_the_console_script_is_the_command() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"rs-env": "rs_env.__main__:script"}
+    with pytest.raises(SystemExit) as ended, patch.object(sys, "argv", ["rs-env", "--version"]):
+        script()
+    assert ended.value.code == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends itself a signal")

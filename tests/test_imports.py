@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import rs_env
+import rs_env.render
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,19 +21,24 @@ ROOT = Path(__file__).parents[1]
 # begins with stands, and imports from its own floor and from those below.
 FLOORS = (
     ("rs_env.cards", "rs_env.checks", "rs_env.files", "rs_env.version"),
-    ("rs_env.scorings", "rs_env.rules", "rs_env.actions", "rs_env.render"),
+    (
+        "rs_env.scorings",
+        "rs_env.rules",
+        "rs_env.actions",
+        *(f"rs_env.render.{name}" for name in ("table", "text", "shapes", "themes", "scene", "picture", "svg")),
+    ),
     ("rs_env.engine",),
     ("rs_env.decks", "rs_env.game", "rs_env.history", "rs_env.record", "rs_env.belief", "rs_env.encoding"),
     ("rs_env.agent",),
     ("rs_env.baselines",),
-    ("rs_env.envs", "rs_env.testing", "rs_env.isolation"),
+    ("rs_env.render", "rs_env.envs", "rs_env.testing", "rs_env.isolation"),
     ("rs_env.solve",),
     ("rs_env.arena", "rs_env.openspiel"),
     ("rs_env.web",),
     ("rs_env",),
     (
-        *("rs_env.warm", "rs_env.command_line", "rs_env.flags", "rs_env.__main__", "rs_env.arena.__main__"),
-        "rs_env.web.commands",
+        *("rs_env.warm", "rs_env.inform", "rs_env.command_line", "rs_env.flags"),
+        *("rs_env.__main__", "rs_env.arena.__main__", "rs_env.web.commands"),
     ),
     ("agents",),
     ("train",),
@@ -68,6 +74,7 @@ def imports(source: str) -> set[str]:
 GRAPH = {module: imports(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
 _AT_FIRST_USE = {*rs_env._HOME.values(), *rs_env._MODULES.values()}
 GRAPH["rs_env"] |= {f"rs_env.{module}" for module in _AT_FIRST_USE}
+GRAPH["rs_env.render"] |= {f"rs_env.render.{module}" for module in rs_env.render._HOME.values()}
 
 
 def floor_of(module: str) -> int:

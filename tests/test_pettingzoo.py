@@ -98,7 +98,9 @@ def test_pettingzoo_tests_pass_with_known_warnings_only(
         for make in AEC_MAKERS:
             api_test(seeded(make, rules), num_cycles=10)
             seed_test(lambda make=make: seeded(make, rules), num_cycles=10)
-            render_test(lambda render_mode, make=make: seeded(make, rules, render_mode=render_mode))
+            render_test(
+                lambda render_mode, make=make: seeded(make, rules, render_mode=render_mode, render_size=(200, 160))
+            )
         parallel_api_test(seeded(rs_env.parallel_env, rules), num_cycles=20)
         state_test(seeded(rs_env.env, rules), seeded(rs_env.parallel_env, rules), num_cycles=5)
     messages = {str(warning.message) for warning in caught} | {record.getMessage() for record in caplog.records}

@@ -230,8 +230,8 @@ def check_scene(table: Table) -> None:
     cards = [shape for shape in scene.shapes if isinstance(shape, CardShape)]
     assert len(cards) == sum(seat.size for seat in table.seats) + len(table.trick)
     for number, card in enumerate(cards):
-        assert -1e-6 <= card.x and card.x + card.width <= scene.size[0] + 1e-6
-        assert -1e-6 <= card.y and card.y + card.height <= scene.size[1] + 1e-6
+        assert card.x >= -1e-6 and card.x + card.width <= scene.size[0] + 1e-6
+        assert card.y >= -1e-6 and card.y + card.height <= scene.size[1] + 1e-6
         corner = card.x + 0.2 * card.width, card.y + 0.3 * card.height  # between rank and suit
         assert not any(
             over.x < corner[0] < over.x + over.width and over.y < corner[1] < over.y + over.height
@@ -323,9 +323,9 @@ def test_gymnasium_checks_all_render_modes(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"render_size": (10, 10)}, "width of size=10"),
+        ({"render_size": (10, 10)}, "width of render_size=10"),
         ({"render_size": 5}, "render_size=5"),
-        ({"render_size": (300, 5000)}, "height of size=5000"),
+        ({"render_size": (300, 5000)}, "height of render_size=5000"),
         ({"render_seat": 4}, "render_seat=4"),
         ({"render_seat": True}, "render_seat=True"),
         ({"render_theme": "pink"}, "render_theme='pink'"),

@@ -153,6 +153,9 @@ _VOIDS = {"ruff": _ruff, "silent": _silent}
 TIPS = (*_LEADS, *_FOLLOWS, *_VOIDS)
 """The names of all tips; weights stand in this order."""
 
+MEANINGS = {name: tip.__doc__ or "" for name, tip in (_LEADS | _FOLLOWS | _VOIDS).items()}
+"""What each tip says and why."""
+
 # The ladder, from nothing to all that helps. Weights for leads are in units of one certain break of the trick. Those of
 # the last are rounded from a search (cross-entropy method) for the most wins against random players under both main
 # rule sets and against an earlier version of itself; what each is worth is in ``docs/baselines.md``.

@@ -47,17 +47,16 @@ def save(
     width_height, theme = check_size(size), check_theme(theme)
     if isinstance(fps, bool) or not isinstance(fps, int | float) or not 0 < fps <= 100:
         raise ValueError(f"fps={fps!r} is not allowed: it must be a number above 0 and at most 100")
-    is_game = isinstance(game, Game)
     if path.suffix in (".png", ".svg"):
-        last = game if is_game else replay(game)
-        seat = _checked_seat(seat, last)
-        _write_last(path, table_of_game(last, names, seat), width_height, theme)
+        last = game if isinstance(game, Game) else replay(game)
+        _write_last(path, table_of_game(last, names, _checked_seat(seat, last)), width_height, theme)
         return path
-    if is_game and game.num_actions and not any(game.history):
-        raise ValueError("game: what was played is unknown, so there is no film of it")
-    record = game.record() if is_game else game
-    seat = _checked_seat(seat, replay(record))
-    tables = (table_of_game(position, names, seat) for position in positions(record))
+    if isinstance(game, Game):
+        if game.num_actions and not any(game.history):
+            raise ValueError("game: what was played is unknown, so there is no film of it")
+        game = game.record()
+    seat = _checked_seat(seat, replay(game))
+    tables = (table_of_game(position, names, seat) for position in positions(game))
     write = _write_gif if path.suffix == ".gif" else _write_mp4
     write(path, _pictures(tables, width_height, theme), fps)
     return path

@@ -50,10 +50,7 @@ class Renderer:
                 f"render_mode={mode!r} is not allowed: it must be None or one of {', '.join(map(repr, RENDER_MODES))}"
             )
         self.mode = mode
-        try:
-            self.size, self.theme = check_size(size), check_theme(theme)
-        except ValueError as error:
-            raise ValueError(f"render_{error}") from None
+        self.size, self.theme = check_size(size, "render_size"), check_theme(theme, "render_theme")
         self.seat = None if seat is None else check_whole("render_seat", seat, 0, rules.num_players - 1)
         if mode == "human" and importlib.util.find_spec("pygame") is None:
             raise ImportError("render_mode='human' needs pygame: pip install 'rs_env[window]'")

@@ -73,15 +73,15 @@ class Scene:
         return None
 
 
-def check_size(size: Sequence[int] | None) -> tuple[int, int]:
+def check_size(size: Sequence[int] | None, name: str = "size") -> tuple[int, int]:
     """Width and height; None: 960 and 640. Raises ValueError unless they are whole numbers in 160..4096."""
     if size is None:
         return DEFAULT_SIZE
     if isinstance(size, str) or not isinstance(size, Sequence) or len(size) != 2:
-        raise ValueError(f"size={size!r} is not allowed: it must be (width, height) in pixels, or None")
+        raise ValueError(f"{name}={size!r} is not allowed: it must be (width, height) in pixels, or None")
     width, height = (
-        check_whole(f"{name} of size", value, _SMALLEST, _LARGEST)
-        for name, value in zip(("width", "height"), size, strict=True)
+        check_whole(f"{edge} of {name}", value, _SMALLEST, _LARGEST)
+        for edge, value in zip(("width", "height"), size, strict=True)
     )
     return width, height
 
@@ -120,7 +120,9 @@ class _Layout:
             self._seat(self.table.seats[(self.bottom + k) % n], *panel)
         self._seat(self.table.seats[self.bottom], _MARGIN, own_top, self.width - 2 * _MARGIN, self.own_height)
         unit = self.unit
-        targets = tuple((action, *(unit * value for value in place)) for action, *place in self.targets)
+        targets = tuple(
+            (action, x * unit, y * unit, width * unit, height * unit) for action, x, y, width, height in self.targets
+        )
         return Scene(self.size, self.theme.ground, tuple(_scaled(shape, unit) for shape in self.shapes), targets)
 
     # Header and footer

@@ -55,9 +55,9 @@ COLOURS: dict[ThemeName, Theme] = {
 }
 
 
-def check_theme(theme: str) -> ThemeName:
+def check_theme(theme: str, name: str = "theme") -> ThemeName:
     """The theme. Raises ValueError for any but `THEMES`."""
-    for name in THEMES:
-        if theme == name:
-            return name
-    raise ValueError(f"theme={theme!r} is not allowed: it must be one of {', '.join(map(repr, THEMES))}")
+    for known in THEMES:
+        if theme == known:
+            return known
+    raise ValueError(f"{name}={theme!r} is not allowed: it must be one of {', '.join(map(repr, THEMES))}")

@@ -209,7 +209,7 @@ class Window:
 
 def _surface(picture: np.ndarray) -> Any:
     height, width, _ = picture.shape
-    return pygame.image.frombuffer(np.ascontiguousarray(picture), (width, height), "RGB")
+    return pygame.image.frombuffer(picture.tobytes(), (width, height), "RGB")
 
 
 class Human:
