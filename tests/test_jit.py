@@ -224,7 +224,8 @@ modules = [module.name for module in pkgutil.walk_packages(rs_env.__path__, "rs_
 kernels = {
     value
     for name in modules
-    if not name.endswith("__main__") and ("openspiel" not in name or "pyspiel" not in lacking)
+    if not name.endswith(("__main__", "envs.sb3"))  # the latter wraps a batch, and has no kernels
+    and ("openspiel" not in name or "pyspiel" not in lacking)
     for value in vars(importlib.import_module(name)).values()
     if isinstance(value, Dispatcher) and isinstance(value._cache, _KernelCache)
 }
