@@ -294,6 +294,12 @@ def preset_of(rules: Rules) -> tuple[str, dict[str, Any]]:
 
     The number of players counts least. Of presets with equally few differences it is the first.
     """
+    name, changes = _nearest_preset(rules)
+    return name, dict(changes)
+
+
+@cache
+def _nearest_preset(rules: Rules) -> tuple[str, dict[str, Any]]:
     each: dict[str, dict[str, Any]] = {}
     for name in PRESETS:
         usual = Rules.preset(name).num_players
