@@ -166,7 +166,7 @@ class PPO:
         """Play a rollout, with the network's values beside it, and return its metrics."""
         metrics = self.collector.collect(self._decide, self.iteration)
         last = len(self.rollout.action)
-        _, self.value[last] = self._look(last, np.arange(self.settings.num_envs))
+        _, self.value[last] = self._look(last, np.arange(self.collector.env.num_envs))
         return metrics
 
     def _decide(self, t: int, games: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import field, make_dataclass
 from typing import Annotated
 
-from rs_env.baselines import AGENTS, NETWORK_AGENTS
+from rs_env.baselines import AGENTS, NETWORK_AGENTS, OTHER_AGENTS
 from rs_env.baselines.tips import MEANINGS
 from rs_env.cards import cards_text
 from rs_env.command_line import status_of, terminal
@@ -34,6 +34,7 @@ WHAT_AGENTS_DO = {
     "checkpoint": "plays by the network of a run folder or checkpoint, checkpoint:PATH",
     "net": "plays by a network that comes with the package",
     "search": "flat Monte Carlo guided by a network",
+    "stranger": "a rule-based player with weights that its seed draws",
 }
 
 WHAT_OPTIONS_MEAN = {
@@ -47,9 +48,12 @@ WHAT_OPTIONS_MEAN = {
     "own_noise": "Share of random actions of the searching seat in play-outs.",
     "spread": "Added to noise in every second world.",
     "horizon": "Most actions of a play-out.",
+    "brief": "The same where somebody else is taken for a player at random.",
     "endgame": "Most cards in play where forced wins are looked for; 0: never.",
     "memory": "Decisions of the others, the newest ones, that are looked at.",
     "types": "Types of opponents that are thought possible, joined by +; all: all of them.",
+    "trust": "Power of the worlds' weights; 0: all worlds are equally likely.",
+    "seed": "Which player of the family it is.",
     "temperature": "Of the draw among a network's actions; 0: the best one.",
     "checkpoint": "Run folder or checkpoint; empty: the network that comes with the package.",
     "prior": "Weight of the logarithm of the network's policy beside the play-outs.",
@@ -105,7 +109,7 @@ def _shown(value: object) -> str:
 def agents() -> str:
     """All players by name, with the defaults and the meaning of their options."""
     lines = []
-    for name, factory in (AGENTS | NETWORK_AGENTS).items():
+    for name, factory in (AGENTS | NETWORK_AGENTS | OTHER_AGENTS).items():
         lines.append(f"{name}: {WHAT_AGENTS_DO[name]}")
         options = options_of(factory)
         if options.keys() == MEANINGS.keys():

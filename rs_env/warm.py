@@ -71,6 +71,7 @@ def _batch() -> None:
             vec.reset()  # the next decks
             vec.step(vec.random_actions())
             vec.play_randomly(1)
+            vec.global_states()
             vec.restore(vec.states.copy(), histories=vec.histories if "history" in form else None)
 
 
@@ -96,6 +97,7 @@ def _baselines() -> None:
     from rs_env.baselines.models import OpponentModel
     from rs_env.baselines.rule_based import RuleBasedAgent
     from rs_env.baselines.searchers import Pimc
+    from rs_env.baselines.suspicion import Suspicion
     from rs_env.encoding import draws, observations
 
     game = Game("rolling_stone")
@@ -119,16 +121,18 @@ def _baselines() -> None:
     belief.sample(views[0], 1, 0)
     belief.marginals(views[0])
     belief.weigh(views[0], game.events, OpponentModel(), 1, 0)
+    Suspicion(1).of(views, None)
     observations(views)
     draws(views, np.zeros(1, np.uint64))
 
 
 def _arena() -> None:
-    from rs_env.arena import best_response, duel
+    from rs_env.arena import best_response, duel, fit_type
 
     duel("heuristic", "random", deals=2)
     duel("adaptive:worlds=1,iterations=1", "random", deals=4, sitting=2)
     best_response("heuristic", deals=2, worlds=1)
+    fit_type("low", ["random"], deals=2)
 
 
 def _exact() -> None:

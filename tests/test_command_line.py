@@ -17,7 +17,7 @@ from unittest.mock import patch
 import pytest
 
 from rs_env.__main__ import COMMANDS, main, script
-from rs_env.baselines import AGENTS, NETWORK_AGENTS
+from rs_env.baselines import AGENTS, NETWORK_AGENTS, OTHER_AGENTS
 from rs_env.command_line import interrupted_with, status_of
 from rs_env.flags import RuleFlags, RuleOptions, parsed
 from rs_env.inform import WHAT_AGENTS_DO, WHAT_OPTIONS_MEAN, options_of
@@ -223,12 +223,12 @@ def test_rules_are_told_with_what_they_change(capsys: Any) -> None:
 def test_agents_are_told_with_all_options_and_their_meaning(capsys: Any) -> None:
     assert main(["agents"]) == 0
     told = capsys.readouterr().out
-    for name, factory in (AGENTS | NETWORK_AGENTS).items():
+    for name, factory in (AGENTS | NETWORK_AGENTS | OTHER_AGENTS).items():
         assert f"\n{name}: " in f"\n{told}"
         for option, default in options_of(factory).items():
             assert f" {option}={default}" in told
-    named = {option for factory in (AGENTS | NETWORK_AGENTS).values() for option in options_of(factory)}
-    assert named == set(WHAT_OPTIONS_MEAN) and set(WHAT_AGENTS_DO) == set(AGENTS | NETWORK_AGENTS)
+    named = {option for factory in (AGENTS | NETWORK_AGENTS | OTHER_AGENTS).values() for option in options_of(factory)}
+    assert named == set(WHAT_OPTIONS_MEAN) and set(WHAT_AGENTS_DO) == set(AGENTS | NETWORK_AGENTS | OTHER_AGENTS)
 
 
 def test_bench_gives_a_figure_for_each_way_to_play(capsys: Any) -> None:

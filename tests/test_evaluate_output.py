@@ -28,7 +28,7 @@ def _trained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         agents.checkpoint, "load_checkpoint", lambda path: SimpleNamespace(rules=SMALL, policy=None, temperature=0.5)
     )
-    monkeypatch.setattr(agents.evaluate, "PolicyAgent", lambda *arguments: agent)
+    monkeypatch.setattr(agents.evaluate, "policy_agent", lambda *arguments: agent)
 
 
 def test_every_terminal_gets_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
