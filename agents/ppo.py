@@ -233,8 +233,8 @@ class PPO:
             for name, number in self._gradient_step(part, columns, targets, entropy_weight, before).items():
                 sums.setdefault(name, []).append(number)
         means = self.ranks.sums(*(float(np.mean(values)) for values in sums.values()))
-        variance = float(np.var(returns[valid]))
-        unexplained = float(np.var((returns - value)[valid]))
+        variance = float(np.var(returns[valid])) if valid.any() else 0.0
+        unexplained = float(np.var((returns - value)[valid])) if valid.any() else 0.0
         return {
             **{name: mean / self.ranks.size for name, mean in zip(sums, means, strict=True)},
             "losses/explained_variance": 1 - unexplained / variance if variance > 0 else 0.0,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import random
 import re
+import socket
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -169,3 +171,64 @@ def test_logits_of_no_use_are_refused(wrong: np.ndarray) -> None:
     game = Game(seed=1)
     with pytest.raises(ValueError, match="agent 'network' gave logits"):
         LogitsAgent(lambda rows, masks: wrong).act(np.array([game.view(game.turn)]))
+
+
+def test_logits_may_be_as_large_as_numbers_are() -> None:
+    """Where float32 would make them infinite the policy is the same as of small ones."""
+    game = Game(seed=3)
+    views = np.array([game.view(game.turn)])
+    flat = LogitsAgent(lambda rows, masks: np.full((len(rows), 53), 1e308), temperature=0.5)
+    one = LogitsAgent(lambda rows, masks: np.where(np.arange(53) == game.legal_actions()[2], 1e308, -1e308)[None])
+    chosen = set()
+    for seed in range(40):
+        flat.reset(seed)
+        one.reset(seed)
+        chosen.add(int(flat.act(views)[0]))
+        assert int(one.act(views)[0]) == game.legal_actions()[2]
+    assert len(chosen) > 3 and chosen <= set(game.legal_actions())
+
+
+@pytest.mark.parametrize("kind", [np.complex128, np.object_, np.str_])
+def test_logits_are_real_numbers(kind: type) -> None:
+    game = Game(seed=3)
+    with pytest.raises(ValueError, match="logits"):
+        LogitsAgent(lambda rows, masks: np.ones((len(rows), 53)).astype(kind)).act(np.array([game.view(game.turn)]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"url": "http://localhost:abc/v1"}, "url="),
+        ({"url": "http://local host/v1"}, "url="),
+        ({"url": "http:///v1"}, "url="),
+        ({"timeout": float("inf")}, "timeout="),
+        ({"timeout": "5"}, "timeout="),
+        ({"key": "secret\n"}, "key: it"),
+    ],
+)
+def test_settings_of_a_language_model_are_checked_before_it_is_asked(settings: dict, told: str) -> None:
+    with pytest.raises(ValueError, match=told) as refused:
+        LanguageModel("stub", **settings)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("answer", [b"garbage\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n{", b"deep"])
+def test_a_server_that_answers_something_else_is_a_connection_error(answer: bytes) -> None:
+    if answer == b"deep":
+        body = b"[" * 100_000
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        game = Game(seed=3)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        with pytest.raises(ConnectionError, match=re.escape(url)):
+            LanguageModel("stub", url, parallel=1, timeout=5).act(np.array([game.view(game.turn)]))
+        thread.join()

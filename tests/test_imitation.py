@@ -72,3 +72,23 @@ def test_the_agent_is_asked_with_histories_where_it_wants_them() -> None:
 def test_what_is_refused(arguments: dict, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         fit_type("low", **arguments)
+
+
+def test_the_last_seed_is_a_seed() -> None:
+    assert isinstance(fit_type("low", ["random"], deals=1, seed=(1 << 64) - 1), PlayerType)
+
+
+@pytest.mark.parametrize(
+    ("player", "play_outs", "told"),
+    [
+        (5, None, "player=5"),
+        ([], None, "player"),
+        ((("void", "x"),), None, "void.*'x'"),
+        ((("void", 1.0), ("void", 2.0)), None, "each once"),
+        ((("void", float("nan")),), None, "finite"),
+        ("low", "heuristic", "play_outs='heuristic'"),
+    ],
+)
+def test_what_is_no_type(player: object, play_outs: object, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        PlayerType(player, 0.5, play_outs)  # type: ignore[arg-type]

@@ -345,3 +345,20 @@ def test_memories_of_another_form_are_refused(wrong: np.ndarray) -> None:
     with pytest.raises(ValueError, match="histories: number 0 does not lead to its view"):
         short = Histories(np.full((1, 3), 52, np.uint8), np.array([3]))
         ask_to_remember(agent, views, short, agent.new_memories(1))  # type: ignore[attr-defined]
+
+
+def test_nobody_is_ever_ruled_out_however_long_they_sit_together() -> None:
+    """Without change between deals likelihoods go to 0 and 1: what is remembered stays a memory all the same."""
+    agent, other = make_agent("adaptive:worlds=4,iterations=1"), make_agent("low")
+    agent.change = 0.0
+    memories = agent.new_memories(1)
+    for deal in range(40):
+        game = Game(seed=deal)
+        while not game.is_over:
+            game.play(other.act(game.view(game.turn))[0])
+        memories = agent.remember(np.array([game.view(0)]), Histories.of([game]), memories)
+    assert memories.min() > 0 and memories.max() <= 1 and memories[0, 1].max() > 0.99
+    for change in (-1.0, float("nan"), 2.0):
+        agent.change = change
+        with pytest.raises(ValueError, match="change"):
+            agent.remember(np.array([game.view(0)]), Histories.of([game]), memories)

@@ -59,7 +59,7 @@ def fit_type(
     for opponent in opponents:
         table = [watched, as_agent(opponent)]
         for number, player in enumerate(table):
-            player.reset(seed + number)
+            player.reset((seed + number) % (1 << 64))
         play_games(rules, table, seating, seed, np.repeat(np.arange(deals), n))
     views, actions = watched.seen()
     scores, legal = np.zeros((len(views), NUM_ACTIONS, len(TIPS))), np.zeros((len(views), NUM_ACTIONS), np.bool_)

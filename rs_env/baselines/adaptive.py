@@ -27,6 +27,7 @@ from rs_env.engine.types import Array, Number, Real, Seat, States, Stream, Views
 from rs_env.engine.view import view_key
 
 UNFIT = -3  # instead of an action: the history does not lead to the view
+_LEAST_LIKELY = 1e-12  # that anybody is of any type: no type is ever ruled out
 UNKNOWN = -1  # instead of the length of a history
 
 
@@ -162,7 +163,8 @@ def remember_all(
         for other in range(1, n):
             for kind in range(fresh.shape[0]):
                 likely = likelihood(worlds, (seat + other) % n, kind)
-                after[i, other, kind] = (1.0 - change) * likely + change * fresh[kind]
+                likely = (1.0 - change) * likely + change * fresh[kind]
+                after[i, other, kind] = min(max(likely, _LEAST_LIKELY), 1.0)  # rounding goes beyond either end
     return -1
 
 

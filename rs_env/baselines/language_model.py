@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,22 @@ from rs_env.describe import describe, describe_rules, parse_action
 from rs_env.encoding import draws
 
 _INSTRUCTION = "Think if you like, then end your answer with the one action that you take, written as it is listed."
+
+_LONGEST = 86_400  # seconds
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and url.isprintable()
+            and " " not in url
+        )
+    except ValueError:  # the port is no number
+        return False
 
 
 class LanguageModel:
@@ -45,10 +63,13 @@ class LanguageModel:
         parallel: int = 8,
         **options: Any,
     ) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise ValueError(f"url={url!r} is not allowed: it must begin with http:// or https://")
-        if not timeout > 0:
-            raise ValueError(f"timeout={timeout!r} is not allowed: it must be a number of seconds above 0")
+        if not _is_address(url):
+            raise ValueError(f"url={url!r} is not allowed: it must begin with http:// or https:// and be an address")
+        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        if not is_number or not 0 < timeout <= _LONGEST:
+            raise ValueError(f"timeout={timeout!r} is not allowed: it must be seconds above 0, at most {_LONGEST}")
+        if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable()):
+            raise ValueError("key: it is not allowed: it must be printable ASCII text")  # which is shown to nobody
         self.name = f"language model {model}"
         self.model, self.url, self.timeout, self.options = model, url.rstrip("/"), timeout, options
         self.tries, self.parallel = check_whole("tries", tries, 1, 100), check_whole("parallel", parallel, 1, 1000)
@@ -103,7 +124,7 @@ class LanguageModel:
         except urllib.error.HTTPError as error:
             told = error.read(300).decode(errors="replace")
             raise ConnectionError(f"{address} answered {error.code} {error.reason}: {told}") from None
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise ConnectionError(f"{address} does not answer: {error}") from None
-        except (ValueError, LookupError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise ConnectionError(f"{address} answered no chat completion: {error!r}") from None

@@ -50,13 +50,16 @@ class LogitsAgent:
             return np.zeros(0, np.int64)
         rows, masks = observations(views, self._dtype)
         logits = np.asarray(self._logits(rows, masks))
-        if logits.shape != (len(rows), NUM_ACTIONS) or not np.isfinite(logits[masks == 1]).all():
+        is_real, shape = logits.dtype.kind in "fiu", (len(rows), NUM_ACTIONS)
+        if not is_real or logits.shape != shape or not np.isfinite(logits[masks == 1]).all():
             raise ValueError(
                 f"agent {self.name!r} gave logits {logits.dtype} of shape {logits.shape}: they must be finite numbers"
                 f" of shape {(len(rows), NUM_ACTIONS)} where actions are legal"
             )
-        legal = np.where(masks == 1, logits, -np.inf)
+        legal = np.where(masks == 1, logits.astype(np.float64), -np.inf)
         if self._temperature == 0:
             return legal.argmax(-1)
-        cumulated = probabilities(legal, masks, self._temperature).astype(np.float64).cumsum(-1)
+        with np.errstate(over="ignore"):  # what is so much less likely than the likeliest action is never taken
+            below_best = legal - legal.max(-1, keepdims=True)  # as float32 the logits themselves may be infinite
+            cumulated = probabilities(below_best, masks, self._temperature).astype(np.float64).cumsum(-1)
         return pick(cumulated, draws(views, seeds_for(views, self._seed, seeds)))

@@ -41,12 +41,14 @@ class PlayerType:
     common: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.player, str) and self.player not in LADDER:
-            raise ValueError(f"player={self.player!r} is not allowed: it must be one of {', '.join(map(repr, LADDER))}")
-        if not isinstance(self.player, str):
-            wrong = [tip for tip, weight in self.player if tip not in TIPS or not np.isfinite(weight)]
-            if wrong:
-                raise ValueError(f"player: tip {wrong[0]!r} is not allowed: tips are {', '.join(TIPS)}, weights finite")
+        if isinstance(self.player, str):
+            if self.player not in LADDER:
+                names = ", ".join(map(repr, LADDER))
+                raise ValueError(f"player={self.player!r} is not allowed: it must be one of {names}")
+        else:
+            self._check_tips()
+        if self.play_outs is not None and not isinstance(self.play_outs, PlayerType):
+            raise ValueError(f"play_outs={self.play_outs!r} is not allowed: it must be a PlayerType, or None")
         is_number = isinstance(self.noise, int | float) and not isinstance(self.noise, bool)
         if not is_number or not _LEAST_NOISE <= self.noise <= 1.0:
             raise ValueError(f"noise={self.noise!r} is not allowed: it must be a number in {_LEAST_NOISE}..1")
@@ -55,6 +57,19 @@ class PlayerType:
             raise ValueError(
                 f"common={self.common!r} is not allowed: it must be a number above 0, at most {_MOST_COMMON}"
             )
+
+    def _check_tips(self) -> None:
+        tips = self.player
+        if not isinstance(tips, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in tips):
+            raise ValueError(f"player={tips!r} is not allowed: it must be a name, or pairs of a tip and its weight")
+        named = [tip for tip, _ in tips]
+        for tip, weight in tips:
+            is_number = isinstance(weight, int | float) and not isinstance(weight, bool) and np.isfinite(weight)
+            if tip not in TIPS or not is_number or named.count(tip) > 1:
+                raise ValueError(
+                    f"player: {tip!r} with weight {weight!r} is not allowed: tips are {', '.join(TIPS)}, each once at"
+                    " most, weights finite numbers"
+                )
 
     @property
     def weights(self) -> np.ndarray:

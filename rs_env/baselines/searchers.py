@@ -255,8 +255,8 @@ class Adaptive(_Searcher):
         """The rows after these deals; raises ValueError for a history that does not lead to its view."""
         views, after = as_views_of_any_seat(views), self.new_memories(len(views))
         told, seeds = self._told(views, histories, memories), seeds_for(views, self._seed, None)
-        memory, model = (self._memory, self._worlds), self._model
-        unfit = remember_all(views, seeds, told, model.prior, float(self.change), model.rating, memory, after)
+        memory, model, change = (self._memory, self._worlds), self._model, check_within("change", self.change, 1.0)
+        unfit = remember_all(views, seeds, told, model.prior, float(change), model.rating, memory, after)
         if unfit >= 0:
             raise ValueError(f"histories: number {unfit} does not lead to its view, or no deal agrees with that")
         return after
