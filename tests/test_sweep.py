@@ -129,6 +129,16 @@ def test_another_sweep_or_run_in_the_folder_is_refused(file: Path, whole: Path) 
         train_one(configs, False, whole / "1-3")
 
 
+def test_an_unfinished_run_of_other_settings_is_refused_before_it_is_trained(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, folder = Sweep.read(file), tmp_path / "0-3"
+    Run(sweep.configs({}, 3)[0], folder)
+    monkeypatch.setattr(Run, "train", lambda *_: pytest.fail("it was trained"))
+    with pytest.raises(ValueError, match="holds a run of other settings"):
+        train_one(sweep.configs({}, 4), False, folder)
+
+
 def test_a_setting_of_its_own_is_left_to_a_stage(file: Path) -> None:
     with (file.parent / "experiment.toml").open("a", encoding="utf-8") as text:
         text.write('[[stages]]\nlearner = "ppo"\nppo = {learning_rate = 0.5}\n')
