@@ -52,6 +52,11 @@ from rs_env.flags import Folder, OptionalFolder, Whole, parsed
 SWEEP, RESULTS, TABLE = "sweep.json", "results.json", "results.md"
 SAMPLERS = {"tpe": "TPESampler", "random": "RandomSampler", "qmc": "QMCSampler", "cmaes": "CmaEsSampler"}
 _KEYS = ("config", "seeds", "grid", "search", "sampler", "trials", "at_once", "sampler_seed")
+_NOT_SWEPT = {
+    "seed": "left to seeds",
+    "evaluation": "swept by its parts, such as evaluation.temperature",
+    "evaluation.opponents": "left to the experiment, so that results can be compared",
+}
 Values = dict[str, Any]  # settings by dotted name
 
 
@@ -76,6 +81,10 @@ class Sweep:
 
     def __post_init__(self) -> None:
         check("seeds", self.seeds, len(self.seeds) > 0 and len(set(self.seeds)) == len(self.seeds), "different numbers")
+        for kind, swept in (("grid", self.grid), ("search", self.search)):
+            check(kind, swept, isinstance(swept, dict), "a table of settings")
+            for name, told in swept.items():
+                check(f"{kind}.{name}", told, name not in _NOT_SWEPT, _NOT_SWEPT.get(name, ""))
         check("grid", self.grid, bool(self.grid) != bool(self.search), "given, or else search")
         for name, values in self.grid.items():
             check(f"grid.{name}", values, isinstance(values, list) and len(values) > 0, "a list of values")

@@ -176,7 +176,7 @@ def test_what_a_piece_raises_is_raised_here_with_its_traceback() -> None:
         assert result_of(fine) == 2
 
 
-class OfTwoArguments(Exception):
+class TwoArgumentsError(Exception):
     """It has one of `args` only, so that it cannot be made anew of them."""
 
     def __init__(self, what: str, where: int) -> None:
@@ -184,12 +184,12 @@ class OfTwoArguments(Exception):
 
 
 def fail_with_two_arguments() -> None:
-    raise OfTwoArguments("nothing", 7)
+    raise TwoArgumentsError("nothing", 7)
 
 
 def test_what_cannot_be_unpickled_is_told_by_its_text() -> None:
     done, raised = pickle.loads(rs_env.executors._answer(pickle.dumps((fail_with_two_arguments, (), {}))))
-    assert not done and isinstance(raised, RuntimeError) and str(raised) == "OfTwoArguments: nothing at 7"
+    assert not done and isinstance(raised, RuntimeError) and str(raised) == "TwoArgumentsError: nothing at 7"
     assert "in fail_with_two_arguments" in raised.__notes__[0]
 
 

@@ -177,6 +177,11 @@ def test_the_interquartile_mean_is_that_of_the_middle_half() -> None:
         (SEARCH.replace("at_once = 2", "at_once = 9"), "at_once=9 is not allowed: it must be from 1 to trials"),
         (SEARCH.replace("seeds", 'sampler = "best"\nseeds'), "sampler='best' is not allowed: it must be one of 'tpe'"),
         (SEARCH.replace("high = 4", "most = 4"), r"search.ppo.epochs=\{'low': 1, 'most': 4\} is not allowed"),
+        (GRID + "seed = [1, 2]", r"grid.seed=\[1, 2\] is not allowed: it must be left to seeds"),
+        (SEARCH + "seed = {low = 1, high = 2}", "search.seed=.* is not allowed: it must be left to seeds"),
+        (SEARCH + '"evaluation.opponents" = {choices = ["low"]}', "search.evaluation.opponents=.* left to the experim"),
+        (GRID + 'evaluation = [{opponents = ["low"]}, {deals = 3}]', "grid.evaluation=.* swept by its parts"),
+        (GRID.replace("[grid]", "grid = 5\n[other]").partition("[other]")[0], "grid=5 is not allowed: .* a table"),
     ],
 )
 def test_wrong_sweeps_are_refused_by_name(file: Path, text: str, said: str) -> None:
