@@ -107,7 +107,7 @@ class Sweep:
             seeds = told.pop("seeds", [experiment.settings.seed])
             check("seeds", seeds, isinstance(seeds, list), "a list of numbers")
             sweep = cls(experiment, tuple(seeds), told.pop("grid", {}), told.pop("search", {}), **told)
-            for values in next(sweep.batches()) if sweep.grid else ():
+            for values in sweep._examples():
                 sweep.configs(values, sweep.seeds[0])  # what is wrong with one should be told now
             return sweep
         except (OSError, TypeError, ValueError, RecursionError) as error:
@@ -144,7 +144,7 @@ class Sweep:
     def batches(self) -> Generator[list[Values], list[float], None]:
         """Settings to try together; takes, by `send`, the result of each, from which the next ones may come."""
         if self.grid:
-            yield [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
+            yield list(self._examples())
             return
         import optuna
 
@@ -160,6 +160,18 @@ class Sweep:
             ]
             for trial, result in zip(trials, results, strict=True):
                 study.tell(trial, result)
+
+    def _examples(self) -> Iterator[Values]:
+        """All settings of a grid; of a search, each choice and end of a range, beside the first of each other one."""
+        if self.grid:
+            for chosen in itertools.product(*self.grid.values()):
+                yield dict(zip(self.grid, chosen, strict=True))
+            return
+        ends = {name: told.get("choices") or [told["low"], told["high"]] for name, told in self.search.items()}
+        first = {name: values[0] for name, values in ends.items()}
+        for name, values in ends.items():
+            for value in values:
+                yield {**first, name: value}
 
 
 def _has(table: dict[str, Any], name: str) -> bool:
@@ -237,11 +249,13 @@ def run(command: Command) -> None:
 
 
 def _check_same(path: Path, sweep: Sweep) -> None:
-    """Note what is swept. Raises ValueError where another sweep is in the folder."""
-    told = json.dumps(sweep.to_dict(), indent=2) + "\n"
-    if path.exists() and path.read_text(encoding="utf-8") != told:
+    """Raise ValueError where another sweep is in the folder."""
+    if path.exists() and path.read_text(encoding="utf-8") != _noted(sweep):
         raise ValueError(f"{path.parent} holds another sweep: give another folder")
-    write_whole(path, told)
+
+
+def _noted(sweep: Sweep) -> str:
+    return json.dumps(sweep.to_dict(), indent=2) + "\n"
 
 
 def _workers(command: Command) -> AbstractContextManager[tuple[Executor | None, int]]:
@@ -261,6 +275,8 @@ def _train(
     while batch:
         names = [f"{len(results) + number}-{seed}" for number in range(len(batch)) for seed in sweep.seeds]
         configs = [sweep.configs(values, seed) for values in batch for seed in sweep.seeds]
+        if not results:
+            write_whole(folder / SWEEP, _noted(sweep))  # a sweep that is refused up to here leaves the folder free
         staged = bool(sweep.experiment.stages)
         pieces = [(config, staged, folder / name) for config, name in zip(configs, names, strict=True)]
         done = (

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 import agents.sweep  # noqa: E402  after the skip
 from agents.run import Run  # noqa: E402
-from agents.sweep import RESULTS, TABLE, Command, Sweep  # noqa: E402
+from agents.sweep import RESULTS, SWEEP, TABLE, Command, Sweep  # noqa: E402
 from agents.trial import interquartile_mean, train_one  # noqa: E402
 
 EXPERIMENT = """
@@ -182,9 +182,27 @@ def test_the_interquartile_mean_is_that_of_the_middle_half() -> None:
         (SEARCH + '"evaluation.opponents" = {choices = ["low"]}', "search.evaluation.opponents=.* left to the experim"),
         (GRID + 'evaluation = [{opponents = ["low"]}, {deals = 3}]', "grid.evaluation=.* swept by its parts"),
         (GRID.replace("[grid]", "grid = 5\n[other]").partition("[other]")[0], "grid=5 is not allowed: .* a table"),
+        (SEARCH + '"ppo.zz" = {low = 0.5, high = 0.9}', "ppo.zz is not a setting"),
+        (SEARCH + '"ppo.gamma" = {low = 0.5, high = 1.5}', "ppo.gamma=1.5 is not allowed"),
+        (SEARCH + '"ppo.gamma" = {choices = [0.9, 1.5]}', "ppo.gamma=1.5 is not allowed"),
     ],
 )
 def test_wrong_sweeps_are_refused_by_name(file: Path, text: str, said: str) -> None:
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=said):
         Sweep.read(file)
+
+
+def test_a_refused_sweep_leaves_its_folder_free(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is refused for what was drawn."""
+    pytest.importorskip("optuna")
+    file.write_text(SEARCH, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agents.sweep, "_drawn", lambda *_: -1.0)
+        with pytest.raises(ValueError, match="is not allowed"):
+            swept(file, "runs")
+    assert not (file.parent / "runs" / SWEEP).exists()
+    monkeypatch.setattr(agents.sweep, "train_one", lambda *_: {"random": 0.5})
+    file.write_text(SEARCH.replace("trials = 7", "trials = 2"), encoding="utf-8")
+    assert len(swept(file, "runs")) == 2
+    assert (file.parent / "runs" / SWEEP).exists()
