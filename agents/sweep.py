@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import signal
 import tomllib
 import warnings
@@ -42,8 +43,10 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.config import Experiment, TrainConfig, load_experiment
+from agents.seeds import TRAINING_SEEDS
 from agents.settings import check, check_names
 from agents.trial import interquartile_mean, result_of_setting, train_one
+from rs_env.checks import check_whole
 from rs_env.command_line import end_with, interrupted_with, status_of, terminal
 from rs_env.executors import executor_of, in_order
 from rs_env.files import only_process_in, write_whole
@@ -51,7 +54,13 @@ from rs_env.flags import Folder, OptionalFolder, Whole, parsed
 
 SWEEP, RESULTS, TABLE = "sweep.json", "results.json", "results.md"
 SAMPLERS = {"tpe": "TPESampler", "random": "RandomSampler", "qmc": "QMCSampler", "cmaes": "CmaEsSampler"}
-_KEYS = ("config", "seeds", "grid", "search", "sampler", "trials", "at_once", "sampler_seed")
+_OF_A_SEARCH = ("sampler", "trials", "at_once", "sampler_seed")
+_KEYS = ("config", "seeds", "grid", "search", *_OF_A_SEARCH)
+_NOT_SWEPT = {
+    "seed": "left to seeds",
+    "evaluation": "swept by its parts, such as evaluation.temperature",
+    "evaluation.opponents": "left to the experiment, so that results can be compared",
+}
 Values = dict[str, Any]  # settings by dotted name
 
 
@@ -61,7 +70,8 @@ class Sweep:
 
     config: the experiment, beside the file. seeds: of each setting's runs. grid: of each setting, by its dotted name,
     the values, all combinations of which are tried. Or search: its range, ``{low, high, log}`` or ``{choices}``, of
-    which Optuna's `sampler` draws `trials` settings; so many at once, before it learns what they came to.
+    which Optuna's `sampler` draws `trials` settings; so many at once, 4 unless told, before it learns what they came
+    to.
     Raises ValueError, naming the key, for what is not allowed.
     """
 
@@ -75,17 +85,24 @@ class Sweep:
     at_once: int = 4
 
     def __post_init__(self) -> None:
+        for seed in self.seeds:
+            check_whole("seeds", seed, 0, TRAINING_SEEDS - 1)
         check("seeds", self.seeds, len(self.seeds) > 0 and len(set(self.seeds)) == len(self.seeds), "different numbers")
+        for kind, swept in (("grid", self.grid), ("search", self.search)):
+            check(kind, swept, isinstance(swept, dict), "a table of settings")
+            for name, told in swept.items():
+                check(f"{kind}.{name}", told, name not in _NOT_SWEPT, _NOT_SWEPT.get(name, ""))
         check("grid", self.grid, bool(self.grid) != bool(self.search), "given, or else search")
         for name, values in self.grid.items():
             check(f"grid.{name}", values, isinstance(values, list) and len(values) > 0, "a list of values")
         for name, told in self.search.items():
-            known = isinstance(told, dict) and set(told) in ({"choices"}, {"low", "high"}, {"low", "high", "log"})
-            check(f"search.{name}", told, known, "{low = , high = , log = } or {choices = []}")
+            _check_range(f"search.{name}", told)
         if self.search:
-            check("trials", self.trials, 1 <= self.trials <= 100_000, "from 1 to 100000")
-            check("at_once", self.at_once, 1 <= self.at_once <= self.trials, "from 1 to trials")
-            check("sampler", self.sampler, self.sampler in SAMPLERS, f"one of {', '.join(map(repr, SAMPLERS))}")
+            trials = check_whole("trials", self.trials, 1, 100_000)
+            fits = type(self.at_once) is int and 1 <= self.at_once <= trials
+            check("at_once", self.at_once, fits, "from 1 to trials")
+            check("sampler", self.sampler, self.sampler in tuple(SAMPLERS), f"one of {', '.join(map(repr, SAMPLERS))}")
+            check_whole("sampler_seed", self.sampler_seed, 0, 2**32 - 1)
 
     @classmethod
     def read(cls, path: Path) -> Sweep:
@@ -97,9 +114,15 @@ class Sweep:
             experiment = load_experiment(path.parent / told.pop("config"))
             seeds = told.pop("seeds", [experiment.settings.seed])
             check("seeds", seeds, isinstance(seeds, list), "a list of numbers")
-            sweep = cls(experiment, tuple(seeds), told.pop("grid", {}), told.pop("search", {}), **told)
-            for values in next(sweep.batches()) if sweep.grid else ():
+            grid, search = told.pop("grid", {}), told.pop("search", {})
+            for name in _OF_A_SEARCH if grid and not search else ():
+                check(name, told.get(name), name not in told, "left out where there is no search")
+            if isinstance(told.get("trials"), int):
+                told.setdefault("at_once", min(cls.at_once, told["trials"]))
+            sweep = cls(experiment, tuple(seeds), grid, search, **told)
+            for values in sweep._examples():
                 sweep.configs(values, sweep.seeds[0])  # what is wrong with one should be told now
+            json.dumps(sweep.to_dict())  # so should what a file of JSON cannot hold, such as dates
             return sweep
         except (OSError, TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from None
@@ -135,7 +158,7 @@ class Sweep:
     def batches(self) -> Generator[list[Values], list[float], None]:
         """Settings to try together; takes, by `send`, the result of each, from which the next ones may come."""
         if self.grid:
-            yield [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
+            yield list(self._examples())
             return
         import optuna
 
@@ -151,6 +174,34 @@ class Sweep:
             ]
             for trial, result in zip(trials, results, strict=True):
                 study.tell(trial, result)
+
+    def _examples(self) -> Iterator[Values]:
+        """All settings of a grid; of a search, each choice and end of a range, beside the first of each other one."""
+        if self.grid:
+            for chosen in itertools.product(*self.grid.values()):
+                yield dict(zip(self.grid, chosen, strict=True))
+            return
+        ends = {name: told.get("choices") or [told["low"], told["high"]] for name, told in self.search.items()}
+        first = {name: values[0] for name, values in ends.items()}
+        for name, values in ends.items():
+            for value in values:
+                yield {**first, name: value}
+
+
+def _check_range(name: str, told: Any) -> None:
+    known = isinstance(told, dict) and set(told) in ({"choices"}, {"low", "high"}, {"low", "high", "log"})
+    check(name, told, known, "{low = , high = , log = } or {choices = []}")
+    if "choices" in told:
+        choices = told["choices"]
+        check(f"{name}.choices", choices, isinstance(choices, list) and len(choices) > 0, "a list of values")
+        return
+    low, high, log = told["low"], told["high"], told.get("log", False)
+    for end in ("low", "high"):
+        number = type(told[end]) in (int, float) and abs(told[end]) < math.inf
+        check(f"{name}.{end}", told[end], number, "a finite number")
+    check(f"{name}.log", log, isinstance(log, bool), "true or false")
+    check(f"{name}.low", low, low <= high, "at most high")
+    check(f"{name}.low", low, low > 0 or not log, "above 0 with log")
 
 
 def _has(table: dict[str, Any], name: str) -> bool:
@@ -228,11 +279,13 @@ def run(command: Command) -> None:
 
 
 def _check_same(path: Path, sweep: Sweep) -> None:
-    """Note what is swept. Raises ValueError where another sweep is in the folder."""
-    told = json.dumps(sweep.to_dict(), indent=2) + "\n"
-    if path.exists() and path.read_text(encoding="utf-8") != told:
+    """Raise ValueError where another sweep is in the folder."""
+    if path.exists() and path.read_text(encoding="utf-8") != _noted(sweep):
         raise ValueError(f"{path.parent} holds another sweep: give another folder")
-    write_whole(path, told)
+
+
+def _noted(sweep: Sweep) -> str:
+    return json.dumps(sweep.to_dict(), indent=2) + "\n"
 
 
 def _workers(command: Command) -> AbstractContextManager[tuple[Executor | None, int]]:
@@ -252,6 +305,8 @@ def _train(
     while batch:
         names = [f"{len(results) + number}-{seed}" for number in range(len(batch)) for seed in sweep.seeds]
         configs = [sweep.configs(values, seed) for values in batch for seed in sweep.seeds]
+        if not results:
+            write_whole(folder / SWEEP, _noted(sweep))  # a sweep that is refused up to here leaves the folder free
         staged = bool(sweep.experiment.stages)
         pieces = [(config, staged, folder / name) for config, name in zip(configs, names, strict=True)]
         done = (

@@ -26,8 +26,14 @@ def train_one(configs: Sequence[TrainConfig], staged: bool, folder: Path) -> dic
 
     Raises ValueError where the folder holds a run of other settings.
     """
-    if not (folder / EVALUATION).exists():
-        begun = (folder / (STAGES if staged else CONFIG)).exists()
+    file = folder / (STAGES if staged else CONFIG)
+    begun = file.exists()
+    if begun:
+        told = json.loads(file.read_text(encoding="utf-8"))
+        before = tuple(TrainConfig.from_dict(values) for values in (told if staged else [told]))
+        if before != tuple(configs):
+            raise ValueError(f"{folder} holds a run of other settings: give another folder")
+    if not (begun and (folder / EVALUATION).exists()):
         if staged:
             run: Run | StagedRun = StagedRun.resume(folder) if begun else StagedRun(configs, folder)
         else:
@@ -36,10 +42,6 @@ def train_one(configs: Sequence[TrainConfig], staged: bool, folder: Path) -> dic
         if not run.train(console):
             raise KeyboardInterrupt
         run.evaluate(console)
-    told = json.loads((folder / (STAGES if staged else CONFIG)).read_text(encoding="utf-8"))
-    before = tuple(TrainConfig.from_dict(values) for values in (told if staged else [told]))
-    if before != tuple(configs):
-        raise ValueError(f"{folder} holds a run of other settings: give another folder")
     duels = json.loads((folder / EVALUATION).read_text(encoding="utf-8"))
     return {duel["opponent"]: duel["win_share"] for duel in duels}
 

@@ -283,6 +283,10 @@ def _answer(call: bytes) -> bytes:
     except Exception as error:
         error.add_note(traceback.format_exc())
         try:
-            return pickle.dumps((False, error))
+            answer = pickle.dumps((False, error))
+            pickle.loads(answer)  # fails where it is not made of its `args` alone
+            return answer
         except Exception:
-            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+            told = RuntimeError(f"{type(error).__name__}: {error}")
+            told.add_note(error.__notes__[-1])
+            return pickle.dumps((False, told))

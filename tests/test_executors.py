@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
+import pickle
 import signal
 import sys
 import time
@@ -173,6 +175,25 @@ def test_what_a_piece_raises_is_raised_here_with_its_traceback() -> None:
             result_of(failing)
         assert "executors.py" in raised.value.__notes__[0]
         assert result_of(fine) == 2
+
+
+class TwoArgumentsError(Exception):
+    """It has one of `args` only, so that it cannot be made anew of them."""
+
+    def __init__(self, what: str, where: int) -> None:
+        super().__init__(f"{what} at {where}")
+
+
+def fail_with_two_arguments() -> None:
+    raise TwoArgumentsError("nothing", 7)
+
+
+def test_what_cannot_be_unpickled_is_told_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Dask, where another test has loaded it, teaches pickle to make any error anew.
+    monkeypatch.delitem(copyreg.dispatch_table, TwoArgumentsError, raising=False)
+    done, raised = pickle.loads(rs_env.executors._answer(pickle.dumps((fail_with_two_arguments, (), {}))))
+    assert not done and isinstance(raised, RuntimeError) and str(raised) == "TwoArgumentsError: nothing at 7"
+    assert "in fail_with_two_arguments" in raised.__notes__[0]
 
 
 @pytest.mark.parametrize(

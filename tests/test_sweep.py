@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 import agents.sweep  # noqa: E402  after the skip
 from agents.run import Run  # noqa: E402
-from agents.sweep import RESULTS, TABLE, Command, Sweep  # noqa: E402
+from agents.sweep import RESULTS, SWEEP, TABLE, Command, Sweep  # noqa: E402
 from agents.trial import interquartile_mean, train_one  # noqa: E402
 
 EXPERIMENT = """
@@ -129,6 +129,16 @@ def test_another_sweep_or_run_in_the_folder_is_refused(file: Path, whole: Path) 
         train_one(configs, False, whole / "1-3")
 
 
+def test_an_unfinished_run_of_other_settings_is_refused_before_it_is_trained(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, folder = Sweep.read(file), tmp_path / "0-3"
+    Run(sweep.configs({}, 3)[0], folder)
+    monkeypatch.setattr(Run, "train", lambda *_: pytest.fail("it was trained"))
+    with pytest.raises(ValueError, match="holds a run of other settings"):
+        train_one(sweep.configs({}, 4), False, folder)
+
+
 def test_a_setting_of_its_own_is_left_to_a_stage(file: Path) -> None:
     with (file.parent / "experiment.toml").open("a", encoding="utf-8") as text:
         text.write('[[stages]]\nlearner = "ppo"\nppo = {learning_rate = 0.5}\n')
@@ -167,9 +177,64 @@ def test_the_interquartile_mean_is_that_of_the_middle_half() -> None:
         (SEARCH.replace("at_once = 2", "at_once = 9"), "at_once=9 is not allowed: it must be from 1 to trials"),
         (SEARCH.replace("seeds", 'sampler = "best"\nseeds'), "sampler='best' is not allowed: it must be one of 'tpe'"),
         (SEARCH.replace("high = 4", "most = 4"), r"search.ppo.epochs=\{'low': 1, 'most': 4\} is not allowed"),
+        (GRID + "seed = [1, 2]", r"grid.seed=\[1, 2\] is not allowed: it must be left to seeds"),
+        (SEARCH + "seed = {low = 1, high = 2}", "search.seed=.* is not allowed: it must be left to seeds"),
+        (
+            GRID + '"evaluation.opponents" = [["low"], ["random"]]',
+            "grid.evaluation.opponents=.* left to the experiment",
+        ),
+        (SEARCH + '"evaluation.opponents" = {choices = ["low"]}', "search.evaluation.opponents=.* left to the experim"),
+        (GRID + 'evaluation = [{opponents = ["low"]}, {deals = 3}]', "grid.evaluation=.* swept by its parts"),
+        (SEARCH + '"ppo.zz" = {low = 0.5, high = 0.9}', "ppo.zz is not a setting"),
+        (SEARCH + '"ppo.gamma" = {low = 0.5, high = 1.5}', "ppo.gamma=1.5 is not allowed"),
+        (SEARCH + '"ppo.gamma" = {choices = [0.9, 1.5]}', "ppo.gamma=1.5 is not allowed"),
+        (SEARCH + '"ppo.gamma" = {choices = [0.9, 2026-01-01]}', "ppo.gamma=datetime.date.* is not allowed"),
+        (SEARCH + '"ppo.gamma" = {choices = 5}', "search.ppo.gamma.choices=5 is not allowed: it must be a list of"),
+        (SEARCH + '"ppo.gamma" = {choices = []}', r"search.ppo.gamma.choices=\[\] is not allowed"),
+        (
+            SEARCH + '"ppo.gamma" = {low = "0", high = 1}',
+            "search.ppo.gamma.low='0' is not allowed: it must be a finite",
+        ),
+        (SEARCH + '"ppo.gamma" = {low = 0.1, high = inf}', "search.ppo.gamma.high=inf is not allowed"),
+        (SEARCH + '"ppo.gamma" = {low = 0.9, high = 0.8}', "search.ppo.gamma.low=0.9 is not allowed: .* at most high"),
+        (SEARCH + '"ppo.gamma" = {low = 0.0, high = 0.8, log = true}', "gamma.low=0.0 is not allowed: .* above 0 with"),
+        (SEARCH + '"ppo.gamma" = {low = 0.1, high = 0.8, log = 1}', "gamma.log=1 is not allowed: .* true or false"),
+        (GRID.replace("[grid]", "grid = 5\n[other]").partition("[other]")[0], "grid=5 is not allowed: .* a table"),
+        (SEARCH.replace("[search]", "search = [1]\n[other]").partition("[other]")[0], r"search=\[1\] is not allowed"),
+        (SEARCH.replace("seeds", "sampler_seed = 1.5\nseeds"), "sampler_seed=1.5 is not allowed"),
+        (SEARCH.replace("seeds", "sampler = []\nseeds"), r"sampler=\[\] is not allowed"),
+        (SEARCH.replace("trials = 7", "trials = '4'"), "trials='4' is not allowed"),
+        (SEARCH.replace("at_once = 2", "at_once = 1.5"), "at_once=1.5 is not allowed"),
+        (GRID.replace("seeds", "trials = 5\nseeds"), "trials=5 is not allowed: it must be left out where"),
+        (GRID.replace("seeds", "sampler = 'zz'\nseeds"), "sampler='zz' is not allowed: it must be left out where"),
+        (GRID.replace("[3, 4, 5]", "[1, 1.5]"), "seeds=1.5 is not allowed"),
+        (GRID.replace("[3, 4, 5]", "[1, -1]"), "seeds=-1 is not allowed"),
+        (GRID.replace("[3, 4, 5]", "[[1]]"), r"seeds=\[1\] is not allowed"),
     ],
 )
 def test_wrong_sweeps_are_refused_by_name(file: Path, text: str, said: str) -> None:
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=said):
         Sweep.read(file)
+
+
+def test_no_more_trials_are_tried_at_once_than_there_are(file: Path) -> None:
+    for trials, at_once in ((2, 2), (7, 4)):
+        text = SEARCH.replace("trials = 7", f"trials = {trials}").replace("at_once = 2", "")
+        file.write_text(text, encoding="utf-8")
+        assert Sweep.read(file).at_once == at_once
+
+
+def test_a_refused_sweep_leaves_its_folder_free(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is refused for what was drawn."""
+    pytest.importorskip("optuna")
+    file.write_text(SEARCH, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agents.sweep, "_drawn", lambda *_: -1.0)
+        with pytest.raises(ValueError, match="is not allowed"):
+            swept(file, "runs")
+    assert not (file.parent / "runs" / SWEEP).exists()
+    monkeypatch.setattr(agents.sweep, "train_one", lambda *_: {"random": 0.5})
+    file.write_text(SEARCH.replace("trials = 7", "trials = 2"), encoding="utf-8")
+    assert len(swept(file, "runs")) == 2
+    assert (file.parent / "runs" / SWEEP).exists()
