@@ -287,13 +287,18 @@ def table_of_record(
     )
 
 
+def shown_name(name: str) -> str:
+    """What can be seen of a player's name, in one line; it may be empty."""
+    return "".join(filter(str.isprintable, " ".join(name.split())))[:_LONGEST_NAME]
+
+
 def _checked_names(names: Sequence[str] | None, players: int) -> list[str]:
     """The names of all players. Raises ValueError unless they are so many texts."""
     if names is None:
         return [f"seat {seat}" for seat in range(players)]
     if isinstance(names, str) or len(names) != players or not all(isinstance(name, str) for name in names):
         raise ValueError(f"names={names!r} is not allowed: there must be a text for each of the {players} seats")
-    shown = ["".join(filter(str.isprintable, " ".join(name.split())))[:_LONGEST_NAME] for name in names]
+    shown = [shown_name(name) for name in names]
     if not all(shown):
         raise ValueError(f"names={names!r} is not allowed: the name of seat {shown.index('')} has nothing to be seen")
     return shown
