@@ -279,7 +279,7 @@ class _Reader:
             for option in options.keys() - set(OPTIONS):
                 raise ValueError(f"option={option!r} is not allowed: it must be one of {', '.join(OPTIONS)}")
             return Rules.preset(preset, **options)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise _refused(line, error) from None
 
     def _deck(self, rules: Rules, number: int, dealer: int) -> list[int]:
