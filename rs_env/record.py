@@ -25,7 +25,7 @@ from typing import Any
 from rs_env.cards import PICKUP, action_text, cards_text, parse_cards
 from rs_env.checks import check_whole
 from rs_env.game import RECORD_FORMAT, Game
-from rs_env.rules import Rules, preset_of
+from rs_env.rules import OPTIONS, Rules, preset_of
 
 _KEYS = ("format", "rules", "seed", "index", "first_deal", "dealer", "decks", "actions")
 _RESULT_KEYS = ("over", "truncated", "out", "scores", "rewards")
@@ -135,7 +135,7 @@ def to_text(record: dict[str, Any] | str) -> str:
     own = game.record()
     lines = [RECORD_FORMAT, f"rules: {_rules_text(game.rules)}"]
     lines += [f"{key}: {own[key]}" for key in _HEADER[1:] if key in own]
-    lines += [f"{key}: {json.dumps(value)}" for key, value in further.items()]
+    lines += [f"{key}: {_json_text(value)}" for key, value in further.items()]
     again = Game(
         game.rules,
         game.seed,
@@ -148,6 +148,11 @@ def to_text(record: dict[str, Any] | str) -> str:
         lines += ["", *_deal_lines(again, number, [action for _, action in deal])]
     lines += ["", *(f"{key}: {json.dumps(own[key])}" for key in _RESULT_KEYS)]
     return "\n".join(lines) + "\n"
+
+
+def _json_text(value: Any) -> str:
+    """A value as JSON with single blanks, since the number of blanks in a line does not count."""
+    return json.dumps(value).replace("  ", " \\u0020")
 
 
 def _rules_text(rules: Rules) -> str:
@@ -267,11 +272,14 @@ class _Reader:
 
     def _rules(self) -> Rules:
         line, text = self.header["rules"]
-        preset, *changes = text.split()
+        preset, *changes = text.split() or [""]
         pairs = (change.partition("=") for change in changes)
+        options = {option: _plain(value) for option, _, value in pairs}
         try:
-            return Rules.preset(preset, **{option: _plain(value) for option, _, value in pairs})
-        except (ValueError, TypeError) as error:
+            for option in options.keys() - set(OPTIONS):
+                raise ValueError(f"option={option!r} is not allowed: it must be one of {', '.join(OPTIONS)}")
+            return Rules.preset(preset, **options)
+        except (ValueError, TypeError, RecursionError) as error:
             raise _refused(line, error) from None
 
     def _deck(self, rules: Rules, number: int, dealer: int) -> list[int]:
@@ -312,7 +320,7 @@ class _Reader:
         line, text = self.header[key]
         try:
             return json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # ValueError: also of a number with thousands of digits
             raise _refused(line, f"{key}: {text!r} is not JSON ({error})") from None
 
 
@@ -320,5 +328,5 @@ def _plain(text: str) -> Any:
     """A value of an option: what JSON takes it for, else a text."""
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text

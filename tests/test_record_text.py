@@ -45,6 +45,14 @@ def test_given_decks_and_further_keys_are_kept() -> None:
         to_text({**record, "a b": 1})
 
 
+def test_blanks_within_further_keys_are_kept() -> None:
+    record = random_game(Rules.preset("tiny"), 1, 100).record()
+    for note in ("a  b", "   ", "\\  \t\n \u2028 # \xa0  é", {"a  b": ["c    d", "  "]}):
+        text = to_text({**record, "note": note})
+        assert from_text(text) == {**record, "note": note}
+        assert from_text(text.replace(" ", "   ")) == {**record, "note": note}
+
+
 def test_blanks_comments_and_empty_lines_do_not_count() -> None:
     game = random_game(Rules.preset("tiny"), 1, 100)
     text = to_text(game.record())
@@ -57,6 +65,12 @@ WRONG = (
     ("rules: tiny", "rules: tiniest", "line 2: .*preset='tiniest'"),
     ("rules: tiny", "rules: tiny players=2", "line 2: .*'players'"),
     ("seed: 1", "seed: one", "line 3: seed: 'one' is not JSON"),
+    ("rules: tiny", "rules:", "line 2: preset='' is not allowed"),
+    ("rules: tiny", "rules: tiny name=tiny", "line 2: option='name' is not allowed"),
+    ("rules: tiny", "rules: tiny num_players=" + "[" * 100_000, "line 2: num_players="),
+    ("rules: tiny", "rules: tiny num_players=" + "1" * 5_000, "line 2: num_players="),
+    ("seed: 1", "seed: " + "1" * 5_000, "line 3: seed: .* is not JSON"),
+    ("seed: 1", "seed: " + "[" * 100_000, "line 3: seed: .* is not JSON"),
     ("seed: 1\n", "", "line .*: seed is missing"),
     ("seed: 1\n", "seed: 1\nseed: 1\n", "line 4: 'seed: 1' is not allowed here"),
     ("seat 0: ", "seat 0: Qc ", "line 9: 4 cards are not allowed: seat 0 is dealt 3"),
@@ -66,7 +80,7 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize(("old", "new", "message"), WRONG)
+@pytest.mark.parametrize(("old", "new", "message"), WRONG, ids=range(len(WRONG)))
 def test_what_does_not_fit_is_refused_by_its_line(old: str, new: str, message: str) -> None:
     deck = "Qc Qd Kc Kd Ac Ad"
     text = to_text(random_game(Rules.preset("tiny"), 1, 100, deck=deck, dealer=0).record())

@@ -349,6 +349,18 @@ def test_bad_tables_are_refused() -> None:
         table_of_view(game.states[0], game.rules)
     with pytest.raises(ValueError, match="rules"):
         table_of_view(game.view(0), Rules(num_players=5))
+    tiny = Game("tiny", seed=1)
+    assert table_of_view(tiny.view(0), "tiny") == table_of_view(tiny.view(0), tiny.rules)
+    for view, rules in (
+        (tiny.view(0), Rules.preset("schweller", num_players=2)),
+        (game.view(0), Rules(max_actions=999)),
+        (game.view(0), "no rules"),
+        (game.view(0), 5),
+    ):
+        with pytest.raises(ValueError, match=r"rules|preset"):
+            table_of_view(view, rules)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="view: "):
+        table_of_view(np.zeros((), [("seat", np.uint8)]), game.rules)
 
 
 # Files
@@ -377,13 +389,34 @@ def test_games_are_saved_as_pictures_and_films(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["deal.gif", "last.png", "last.svg"]
 
 
+def test_films_have_the_pace_that_was_asked_for(tmp_path: Path) -> None:
+    from PIL import Image
+
+    game = Game("tiny", seed=1)
+    for _ in range(4):
+        game.play(game.legal_actions()[0])
+    for fps, durations in ((40, [20, 30, 30, 20, 80]), (60, [20, 10, 20, 20, 50]), (0.01, [100_000] * 4 + [300_000])):
+        with Image.open(save(game, tmp_path / "deal.gif", size=SMALL, fps=fps)) as film:
+            shown = []
+            for frame in range(film.n_frames):  # type: ignore[attr-defined]
+                film.seek(frame)
+                shown.append(film.info["duration"])
+        assert shown == durations
+
+
 def test_films_by_ffmpeg(tmp_path: Path) -> None:
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    (tmp_path / "deal.new.mp4").write_text("kept", encoding="utf-8")
     game = Game("tiny", seed=1)
     game.play(game.legal_actions()[0])
     path = save(game, tmp_path / "deal.mp4", size=(301, 241))
     assert ffmpeg.count_frames_and_secs(str(path)) == (4, 4.0)  # the start, and the end held
-    assert [each.name for each in tmp_path.iterdir()] == ["deal.mp4"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["deal.mp4", "deal.new.mp4"]
+    assert (tmp_path / "deal.new.mp4").read_text(encoding="utf-8") == "kept"
+    slow = save(game, tmp_path / "slow.mp4", size=SMALL, fps=0.01)
+    assert ffmpeg.count_frames_and_secs(str(slow)) == (4, 400.0)
+    with pytest.raises(OSError, match=r"deal\.mp4: the film cannot be written"):
+        save(game, tmp_path / "nowhere" / "deal.mp4")
 
 
 def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
@@ -391,6 +424,9 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
     for arguments, message in (
         ({"path": tmp_path / "a.jpg"}, r"a\.jpg.*\.png, \.svg, \.gif, \.mp4"),
         ({"path": tmp_path / "a.gif", "fps": 0}, "fps=0"),
+        ({"path": tmp_path / "a.gif", "fps": 0.0045}, r"fps=0\.0045"),
+        ({"path": tmp_path / "a.mp4", "fps": 1e-9}, "fps=1e-09"),
+        ({"path": tmp_path / "a.mp4", "fps": float("nan")}, "fps=nan"),
         ({"path": tmp_path / "a.gif", "seat": 2}, "seat=2"),
         ({"path": tmp_path / "a.png", "size": (1, 1)}, "size"),
         ({"path": tmp_path / "a.png", "theme": "x"}, "theme"),

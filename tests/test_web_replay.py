@@ -56,6 +56,30 @@ def test_any_position_is_that_of_the_game_in_any_order_and_view() -> None:
         replay.position(0, 3)
 
 
+def test_no_way_back_is_long(monkeypatch: Any) -> None:
+    game = game_played(Rules.preset("penalty", num_players=3, target=8))
+    replay, played, plays = Replay(story_of(game)), [0], Game.play
+    assert replay.length > 200
+
+    def counted(self: Game, action: int | str) -> None:
+        played[0] += 1
+        plays(self, action)
+
+    monkeypatch.setattr(Game, "play", counted)
+    for at in range(replay.length, 0, -23):
+        played[0] = 0
+        assert replay.position(at, None)["seats"]
+        assert played[0] < 50
+
+
+def test_a_name_with_nothing_to_be_seen_is_that_of_the_seat(tmp_path: Path) -> None:
+    game = game_played(Rules(num_players=2))
+    write_records(tmp_path / "a.jsonl", [{**game.record(), "players": ["\u202e", "x\u202ey"]}])
+    shown = Library(tmp_path / "a.jsonl").game(0)
+    assert shown.outline()["names"] == ["seat 0", "xy"]
+    assert [seat["name"] for seat in shown.position(0, None)["seats"]] == ["seat 0", "xy"]
+
+
 def test_games_come_from_files_from_folders_and_from_the_arena(tmp_path: Path) -> None:
     records = [game_played(Rules(num_players=2), seed).record() for seed in range(3)]
     write_records(tmp_path / "a.jsonl", records[:2])

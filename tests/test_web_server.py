@@ -429,6 +429,43 @@ def test_games_of_a_file_are_looked_at_and_not_changed(hall: Hall, client: Any, 
             assert "not allowed" in opened.refused(kind, **fields)
 
 
+def test_while_games_are_read_and_chances_computed_other_pages_are_answered(
+    hall: Hall, client: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    session, file = Session(Rules(), ["random"] * 4, 1), tmp_path / "games.jsonl"
+    write_records(file, [session.record()] * 2)
+    library, go, asked = Library(file), threading.Event(), threading.Event()
+    link, read = hall.add_shelf(library), library.game
+
+    def wait() -> None:
+        asked.set()
+        assert go.wait(10)
+
+    def slowly_read(number: int) -> Any:
+        if number == 1:
+            wait()
+        return read(number)
+
+    def slow_chances(view: Any) -> list[dict[str, float]]:
+        wait()
+        return []
+
+    monkeypatch.setattr(library, "game", slowly_read)
+    monkeypatch.setattr("rs_env.web.replay.chances", slow_chances)
+    with page(client, link) as one, page(client, link) as other:
+        for kind, fields in (("game", {"game": 1}), ("chances", {"game": 0, "at": 0, "seat": 0})):
+            go.clear()
+            asked.clear()
+            one.send(kind, **fields)
+            one.send("position", game=0, at=0, seat=1)
+            assert asked.wait(10)
+            other.send("position", game=0, at=0, seat=0)
+            assert other.get("position")["table"]["viewer"] == 0
+            go.set()
+            assert one.get(kind)["game"] == fields["game"]  # answers come in the order of the questions
+            assert one.get("position")["table"]["viewer"] == 1
+
+
 def test_every_message_has_been_sent_in_these_tests() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     assert not [kind for kind in MESSAGES if f'"{kind}"' not in source]

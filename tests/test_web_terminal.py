@@ -153,6 +153,38 @@ def test_an_agent_that_fails_is_told_of(monkeypatch: Any, screen: Console, tmp_p
     assert "broken failed: RuntimeError: no idea" in shown(screen)
 
 
+def test_a_hint_that_fails_ends_no_game(monkeypatch: Any, screen: Console) -> None:
+    class Broken:
+        name = "broken"
+
+        def act(self, views: np.ndarray) -> np.ndarray:
+            raise RuntimeError("no [idea]")
+
+    monkeypatch.setattr(terminal, "as_agent", lambda name: Broken())
+    session = Session(Rules.preset("tiny"), [PERSON, "random"], 1)
+    asked = answers(monkeypatch, "h", "q")
+    play_in_terminal(session, None, 0.0, "broken")
+    assert len(asked) == 2 and "broken failed: RuntimeError: no [idea]" in shown(screen)
+
+
+def test_a_hint_is_below_the_table_that_is_drawn_next(monkeypatch: Any, screen: Console) -> None:
+    answers(monkeypatch, "h", "q")
+    play_in_terminal(Session(Rules(), TABLE, 1), None, 0.0, "heuristic")
+    assert shown(screen).rindex("heuristic takes") > shown(screen).rindex("out of play")
+
+
+def test_a_folder_for_records_that_cannot_be_one_is_refused_before_the_first_deal(
+    monkeypatch: Any, screen: Console, tmp_path: Path, capsys: Any
+) -> None:
+    asked = answers(monkeypatch, "q")
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
+    for out in (tmp_path / "file", tmp_path / "file" / "games"):
+        assert main(Play, ["--text", "--rules", "tiny", "--out", str(out)], "test") == 2
+        error = capsys.readouterr().err
+        assert f"out='{out}'" in error and f"{tmp_path / 'file'} is no folder" in error
+    assert not asked and (tmp_path / "file").read_text(encoding="utf-8") == "kept"
+
+
 def test_the_command_plays_and_keeps_the_game(monkeypatch: Any, screen: Console, tmp_path: Path, capsys: Any) -> None:
     answers(monkeypatch, "1", "q")
     folder = tmp_path / "games"

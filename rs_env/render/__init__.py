@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from rs_env.render.film import save
     from rs_env.render.modes import RENDER_MODES, Renderer, RenderMode, grid
     from rs_env.render.picture import picture_of_table
+    from rs_env.render.seen import table_of_view
     from rs_env.render.svg import svg_of_table
-    from rs_env.render.table import Table, last_of_game, table_of_game, table_of_view
+    from rs_env.render.table import Table, last_of_game, table_of_game
     from rs_env.render.text import render_text, text_of_table
 
 # Loaded at first use (PEP 562): `rs_env.Game` draws itself as text, and what makes films plays games.
@@ -21,7 +22,7 @@ _HOME = {
     "Table": "table",
     "last_of_game": "table",
     "table_of_game": "table",
-    "table_of_view": "table",
+    "table_of_view": "seen",
     "render_text": "text",
     "text_of_table": "text",
     "picture_of_table": "picture",

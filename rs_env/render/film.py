@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from rs_env.render.themes import ThemeName, check_theme
 SUFFIXES = (".png", ".svg", ".gif", ".mp4")
 _LAST = 3  # times as long as others is the last picture of a film shown
 _COLOURS = 64  # of an animated picture
+_SLOWEST, _FASTEST = 0.01, 100  # positions a second; the format of .gif counts hundredths of a second, in 16 bits
 
 
 def save(
@@ -37,7 +41,8 @@ def save(
 
     game: a `rs_env.Game`, or a record of one. seat: whose view is drawn; None: all hands are open. size: in pixels,
     (width, height) in 160..4096; None: (960, 640); a film has one that is even. theme: ``"dark"`` or ``"light"``.
-    names: of the players, by seat. fps: positions a second. Returns the path. Raises ValueError, naming it, for what is
+    names: of the players, by seat. fps: positions a second, 0.01 to 100; a ``.gif`` counts hundredths of a second, so
+    single positions are shown up to one longer or shorter. Returns the path. Raises ValueError, naming it, for what is
     not allowed, and ImportError where a library is missing: ``.png`` and ``.gif`` need the extra ``rs_env[render]``,
     ``.mp4`` needs ``rs_env[film]``, ``.svg`` none.
     """
@@ -45,8 +50,8 @@ def save(
     if path.suffix not in SUFFIXES:
         raise ValueError(f"path={str(path)!r} is not allowed: it must end in one of {', '.join(SUFFIXES)}")
     width_height, theme = check_size(size), check_theme(theme)
-    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 0 < fps <= 100:
-        raise ValueError(f"fps={fps!r} is not allowed: it must be a number above 0 and at most 100")
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or not _SLOWEST <= fps <= _FASTEST:
+        raise ValueError(f"fps={fps!r} is not allowed: it must be a number from {_SLOWEST} to {_FASTEST}")
     if path.suffix in (".png", ".svg"):
         last = game if isinstance(game, Game) else replay(game)
         _write_last(path, table_of_game(last, names, _checked_seat(seat, last)), width_height, theme)
@@ -99,8 +104,8 @@ def _write_gif(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
         together.paste(frame, (0, k * frame.height))
     palette = together.quantize(_COLOURS, dither=Image.Dither.NONE)
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    each = round(1000 / fps)
-    durations = [each] * (len(frames) - 1) + [_LAST * each]
+    times = [round(100 * k / fps) for k in (*range(len(frames)), len(frames) - 1 + _LAST)]
+    durations = [10 * (end - begin) for begin, end in pairwise(times)]
     content = io.BytesIO()
     frames[0].save(content, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False)
     write_whole(path, content.getvalue())
@@ -113,20 +118,19 @@ def _write_mp4(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
         raise ImportError(f"a film, .mp4, needs imageio-ffmpeg ({error}): pip install 'rs_env[film]'") from None
     first = next(pictures)
     height, width = (edge - edge % 2 for edge in first.shape[:2])  # as the format asks for
-    beside = path.with_name(f"{path.stem}.new.mp4")  # ffmpeg goes by the end of the name
     try:
-        file = imageio_ffmpeg.write_frames(
-            str(beside), (width, height), fps=fps, macro_block_size=1, output_params=["-preset", "fast"]
-        )
-        file.send(None)
-        for picture in _with_last_held(first, pictures):
-            file.send(np.ascontiguousarray(picture[:height, :width]))
-        file.close()
-        beside.replace(path)
+        with TemporaryDirectory(dir=path.parent, prefix=".film") as folder:
+            whole = Path(folder) / "film.mp4"  # ffmpeg goes by the end of the name
+            writer = imageio_ffmpeg.write_frames(
+                str(whole), (width, height), fps=fps, macro_block_size=1, output_params=["-preset", "fast"]
+            )
+            with closing(writer):
+                writer.send(None)
+                for picture in _with_last_held(first, pictures):
+                    writer.send(np.ascontiguousarray(picture[:height, :width]))
+            whole.replace(path)
     except OSError as error:
         raise OSError(f"{path}: the film cannot be written ({error})") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _with_last_held(first: np.ndarray, others: Iterator[np.ndarray]) -> Iterator[np.ndarray]:

@@ -1,7 +1,7 @@
 """The table as data: one description of a position, of which text, picture, window and page are drawings.
 
-`table_of_game` describes a game with all hands open, or as one seat knows it; `table_of_view` describes what a seat's
-view holds, and nothing hidden can be in it.
+`table_of_game` describes a game with all hands open, or as one seat knows it; `rs_env.render.table_of_view` describes
+what a seat's view holds, and nothing hidden can be in it.
 
 Nothing of the engine is imported here, since `rs_env.Game` draws itself by this: records are read by the names of their
 fields.
@@ -157,26 +157,8 @@ def table_of_game(game: Any, names: Sequence[str] | None = None, seat: int | Non
     if game.is_over:
         scores, rewards = game.scores(), game.rewards()
     if seat is not None:
-        return _table(game.view(seat), game.rules, names, last, scores, rewards)
-    return _table(game.states[0], game.rules, names, last, scores, rewards, legal=game.legal_actions())
-
-
-def table_of_view(view: Any, rules: Rules, names: Sequence[str] | None = None, last: Last | None = None) -> Table:
-    """The table as a seat knows it, made from its view alone.
-
-    view: one record of dtype `rs_env.engine.view.VIEW`, as `Game.view` gives it and as agents get them. rules: those of
-    the game. last: of `last_of_game`, which everybody has seen. Raises ValueError for anything else.
-    """
-    record = np.asarray(view)
-    if record.shape != () or "seat" not in (record.dtype.names or ()):
-        raise ValueError(
-            f"view: {record.dtype} of shape {record.shape} is not allowed: it must be one record of dtype"
-            " rs_env.engine.view.VIEW"
-        )
-    players = int(record["rules"]["num_players"])
-    if players != rules.num_players:
-        raise ValueError(f"rules: of {rules.num_players} players, the view is of a game of {players}")
-    return _table(record, rules, names, last)
+        return table_of_record(game.view(seat), game.rules, names, last, scores, rewards)
+    return table_of_record(game.states[0], game.rules, names, last, scores, rewards, legal=game.legal_actions())
 
 
 def last_of_game(game: Any) -> Last | None:
@@ -228,7 +210,7 @@ def _what(action: int, trick: Sequence[tuple[int, int]], trump: int | None, noti
     return "ruffed" if suit_of(action) == trump else "silent"
 
 
-def _table(
+def table_of_record(
     record: Any,
     rules: Rules,
     names: Sequence[str] | None,
@@ -305,13 +287,18 @@ def _table(
     )
 
 
+def shown_name(name: str) -> str:
+    """What can be seen of a player's name, in one line; it may be empty."""
+    return "".join(filter(str.isprintable, " ".join(name.split())))[:_LONGEST_NAME]
+
+
 def _checked_names(names: Sequence[str] | None, players: int) -> list[str]:
     """The names of all players. Raises ValueError unless they are so many texts."""
     if names is None:
         return [f"seat {seat}" for seat in range(players)]
     if isinstance(names, str) or len(names) != players or not all(isinstance(name, str) for name in names):
         raise ValueError(f"names={names!r} is not allowed: there must be a text for each of the {players} seats")
-    shown = ["".join(filter(str.isprintable, " ".join(name.split())))[:_LONGEST_NAME] for name in names]
+    shown = [shown_name(name) for name in names]
     if not all(shown):
         raise ValueError(f"names={names!r} is not allowed: the name of seat {shown.index('')} has nothing to be seen")
     return shown

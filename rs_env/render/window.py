@@ -24,7 +24,8 @@ from rs_env.cards import PICKUP
 from rs_env.engine.history import COMPLETED
 from rs_env.history import Histories, recent
 from rs_env.render.scene import Scene, check_size, scene_of
-from rs_env.render.table import WHAT, Last, Table, table_of_view
+from rs_env.render.seen import table_of_view
+from rs_env.render.table import WHAT, Last, Table
 from rs_env.render.themes import ThemeName, check_theme
 from rs_env.rules import Rules
 

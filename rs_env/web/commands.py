@@ -8,6 +8,7 @@ python -m rs_env watch games
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -81,7 +82,7 @@ class Play(_Served):
     def run(self) -> None:
         """Play."""
         session = Session(self.rules.chosen(), self._players(self.rules.chosen()), self.seed)
-        folder = None if self.out is None else Path(self.out)
+        folder = None if self.out is None else _checked_folder(Path(self.out))
         pace = check_within("pace", self.pace, _LONGEST_PACE)
         with interrupted_with("" if folder is None else f"the games are in {folder}"):
             if self.text:
@@ -97,6 +98,14 @@ class Play(_Served):
         if people < rules.num_players and not self.agents:
             raise ValueError("agents=() is not allowed: somebody must sit on the seats that people leave")
         return [PERSON] * people + list(islice(cycle(self.agents), rules.num_players - people))
+
+
+def _checked_folder(folder: Path) -> Path:
+    """A folder that can be written to, or made. Raises ValueError for another, before anything is played."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise ValueError(f"out={str(folder)!r} is not allowed: {there} is no folder that can be written to")
+    return folder
 
 
 @dataclass(frozen=True, kw_only=True)

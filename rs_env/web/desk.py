@@ -1,7 +1,7 @@
 """Where pages ask: connections, what tokens allow, agents that give their opinion, and games to look back at.
 
 All of it happens in one thread, that of the event loop. Only agents and exact probabilities are computed in others,
-from copies: whatever takes long, pages are answered.
+from copies, and games are read in others: whatever takes long, pages are answered.
 """
 
 from __future__ import annotations
@@ -115,8 +115,10 @@ class Desk:
         """What a page is told after every change; None where nothing changes by itself."""
         raise NotImplementedError
 
-    def take(self, connection: Connection, message: dict[str, Any]) -> None:
-        """Do what a checked message asks for. Raises ValueError, with nothing changed, where that is not allowed."""
+    async def take(self, connection: Connection, message: dict[str, Any]) -> None:
+        """Do what a checked message asks for. The page's next message waits for it, those of others do not. Raises
+        ValueError, with nothing changed, where that is not allowed.
+        """
         raise NotImplementedError
 
     async def close(self) -> None:
@@ -139,7 +141,7 @@ class Desk:
 
         connection.questions[kind] = asyncio.get_running_loop().create_task(answer())
 
-    def _look_back(self, connection: Connection, message: dict[str, Any], replay: Replay) -> None:
+    async def _look_back(self, connection: Connection, message: dict[str, Any], replay: Replay) -> None:
         """Answer a question about a game that is over. Raises ValueError for what is not allowed."""
         kind, head = message["type"], {key: message[key] for key in message.keys() & {"type", "game", "at", "seat"}}
         for name in message.get("agents", ()):
@@ -149,7 +151,8 @@ class Desk:
         elif kind == "position":
             connection.send({**head, "table": replay.position(message["at"], message["seat"])})
         elif kind == "chances":
-            connection.send({**head, "chances": replay.chances(message["at"], message["seat"])})
+            rows = await self.advisers.run(partial(replay.chances, message["at"], message["seat"]))
+            connection.send({**head, "chances": rows})
         elif kind == "think":
             position = replay.question(message["at"])
             if position is None:
@@ -206,14 +209,14 @@ class Shelf(Desk):
     def state(self, role: Role) -> None:
         """Nothing changes by itself."""
 
-    def take(self, connection: Connection, message: dict[str, Any]) -> None:
+    async def take(self, connection: Connection, message: dict[str, Any]) -> None:
         """Answer a question about a game. Raises ValueError for anything else."""
         number = message.get("game")
         if number is None:
             raise ValueError(f"{message['type']} is not allowed: these games are over")
         if number not in self._replays:
-            replay = self._library.game(number)
+            replay = await self.advisers.run(partial(self._library.game, number))
             while len(self._replays) >= _REPLAYS:
                 self._replays.pop(next(iter(self._replays)))
             self._replays[number] = replay
-        self._look_back(connection, message, self._replays[number])
+        await self._look_back(connection, message, self._replays[number])

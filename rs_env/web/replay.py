@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rs_env.checks import check_whole
+from rs_env.game import Game
 from rs_env.record import replay
-from rs_env.render.table import table_of_game
+from rs_env.render.table import shown_name, table_of_game
 from rs_env.web.story import Story, story_of
 from rs_env.web.thinking import Position, chances, position_of
 
@@ -17,27 +18,23 @@ _LONGEST_LINE = 1 << 24  # bytes of one game
 
 
 class Replay:
-    """A game that was played. Positions are named by the number of actions before them, 0 .. `length`."""
+    """A game that was played. Positions are named by the number of actions before them, 0 .. `length`.
+
+    Nothing in it changes, so that several threads may ask.
+    """
 
     def __init__(self, story: Story, names: Sequence[str] | None = None) -> None:
         """names: of the players by seat."""
         self._story = story
         self.names = list(names or (f"seat {seat}" for seat in range(story.game.num_players)))
-        self._at = story.until(0)
 
     @property
     def length(self) -> int:
         """How many actions there are."""
         return len(self._story.events)
 
-    def _go_to(self, at: int) -> Story:
-        """The story up to a position; the last one that was asked for is played on where that leads there."""
-        at = check_whole("at", at, 0, self.length)
-        if at < len(self._at.events):
-            self._at = self._story.until(at)
-        for event in self._story.events[len(self._at.events) : at]:
-            self._at.play(event.action)
-        return self._at
+    def _game(self, at: int) -> Game:
+        return self._story.game_at(check_whole("at", at, 0, self.length))
 
     def outline(self) -> dict[str, Any]:
         """Names, events and which of them were decisions: all hands are open to those who look back."""
@@ -55,18 +52,18 @@ class Replay:
 
     def position(self, at: int, seat: int | None) -> dict[str, Any]:
         """The table in a position, as a seat saw it or (None) open."""
-        return table_of_game(self._go_to(at).game, self.names, seat).to_dict()
+        return table_of_game(self._game(at), self.names, seat).to_dict()
 
     def chances(self, at: int, seat: int) -> list[dict[str, float]]:
         """What a seat could know of the hidden cards there, see `rs_env.web.thinking.chances`."""
-        return chances(self._go_to(at).game.view(seat))
+        return chances(self._game(at).view(seat))
 
     def question(self, at: int) -> Position | None:
         """What an agent would be asked in a position; None where the seat had no choice, and at the end."""
         at = check_whole("at", at, 0, self.length)
         if at == self.length or not self._story.was_free[at]:
             return None
-        return position_of(self._go_to(at).game)
+        return position_of(self._game(at))
 
 
 class Library:
@@ -113,9 +110,12 @@ def _lines(file: Path) -> list[int]:
 
 
 def names_of(record: dict[str, Any]) -> list[str] | None:
-    """The players by seat, where the record of a table or of the arena tells them."""
+    """The players by seat, where the record of a table or of the arena tells them; ``"seat 1"`` for a name with nothing
+    to be seen.
+    """
     arena = record.get("arena")
     players = arena.get("players") if isinstance(arena, dict) else record.get("players")
-    if not isinstance(players, list) or not all(isinstance(name, str) and name for name in players):
+    if not isinstance(players, list) or not all(isinstance(name, str) for name in players):
         return None
-    return players if len(players) == record["rules"].get("num_players", 4) else None
+    names = [shown_name(name) or f"seat {seat}" for seat, name in enumerate(players)]
+    return names if len(names) == record["rules"].get("num_players", 4) else None

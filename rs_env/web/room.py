@@ -114,7 +114,7 @@ class Room(Desk):
         super().leave(connection)
         self._tell()
 
-    def take(self, connection: Connection, message: dict[str, Any]) -> None:
+    async def take(self, connection: Connection, message: dict[str, Any]) -> None:
         """Do what a checked message asks for. Raises ValueError, with nothing changed, where that is not allowed."""
         kind, session, number = message["type"], self.session, self._number(connection.role)
         if kind in ("play", "auto", "name"):
@@ -134,7 +134,7 @@ class Room(Desk):
         else:
             if not session.game.is_over:
                 raise ValueError(f"{kind} is not allowed: the game goes on")
-            self._look_back(connection, message, self._looked_at())
+            await self._look_back(connection, message, self._looked_at())
             return
         self._tell()
 

@@ -177,7 +177,7 @@ async def _listen(websocket: WebSocket, desk: Desk, connection: Connection) -> N
             text = received.get("text")
             if text is None:
                 raise ValueError("message: it must be text")
-            desk.take(connection, read(text))
+            await desk.take(connection, read(text))
         except (ValueError, OSError, ImportError) as error:  # of a file that is gone, or an extra that an agent needs
             connection.send(_error(str(error)))
 

@@ -21,7 +21,8 @@ from rs_env.checks import check_seed
 from rs_env.engine.view import as_one_view
 from rs_env.game import Game
 from rs_env.history import Histories
-from rs_env.render.table import Table, last_of_game, table_of_game, table_of_view
+from rs_env.render.seen import table_of_view
+from rs_env.render.table import Table, last_of_game, table_of_game
 from rs_env.rules import Rules
 from rs_env.web.story import Story
 

@@ -9,6 +9,8 @@ from rs_env.cards import PICKUP, action_text, suit_of
 from rs_env.game import Game
 from rs_env.rules import as_rules
 
+_STEP = 50  # actions from one copy of the game to the next
+
 
 @dataclass(frozen=True)
 class Event:
@@ -58,6 +60,7 @@ class Story:
         self.game = game
         self.events: list[Event] = []
         self.was_free: list[bool] = []
+        self._copies = [game.clone()]  # after 0, _STEP, 2 * _STEP ... actions, so that no way back is long
         self._one_deal = as_rules(game.rules, target=None)
 
     def play(self, action: int | str) -> Event:
@@ -73,29 +76,37 @@ class Story:
             after.play(taken)
         self.events.append(_event(deal, before, taken, after))
         self.was_free.append(free)
+        if len(self.events) % _STEP == 0:
+            self._copies.append(game.clone())
         return self.events[-1]
+
+    def game_at(self, count: int) -> Game:
+        """The game after the first `count` actions, as a copy."""
+        game = self._copies[count // _STEP].clone()
+        for event in self.events[count - count % _STEP : count]:
+            game.play(event.action)
+        return game
 
     def until(self, count: int) -> Story:
         """The story of the first `count` actions, as a new one."""
-        game = self.game
-        decks = game.decks[: game.given_decks]
-        begun = Game(
-            game.rules,
-            game.seed,
-            (decks if game.rules.target is not None else decks[0]) if decks else None,
-            game.first_dealer,
-            index=game.index,
-            first_deal=game.first_deal,
-        )
-        other = Story(begun)
-        for event in self.events[:count]:
-            other.play(event.action)
+        other = Story(self.game_at(count))
+        other.events, other.was_free = self.events[:count], self.was_free[:count]
+        other._copies = self._copies[: count // _STEP + 1]
         return other
 
 
 def story_of(game: Game) -> Story:
     """The story of a game that was played."""
-    story = Story(game).until(0)
+    decks = game.decks[: game.given_decks]
+    begun = Game(
+        game.rules,
+        game.seed,
+        (decks if game.rules.target is not None else decks[0]) if decks else None,
+        game.first_dealer,
+        index=game.index,
+        first_deal=game.first_deal,
+    )
+    story = Story(begun)
     for deal in game.history:
         for _, action in deal:
             story.play(action)

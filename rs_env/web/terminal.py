@@ -134,10 +134,14 @@ class _Terminal:
         if self._adviser is None:
             self._message = "There is no agent to ask: --advisers names some."
             return
-        told = opinion(self._adviser, position_of(self._session.game))
+        try:
+            told = opinion(self._adviser, position_of(self._session.game))
+        except Exception as error:  # an agent may fail in any way; the game goes on without its hint
+            self._message = Text(f"{self._adviser.name} failed: {type(error).__name__}: {error}", style="yellow")
+            return
         numbers = sorted(told["numbers"].items(), key=lambda item: -item[1])
         shown = "  ".join(f"{action} {number:.3f}" for action, number in numbers)
-        self._console.print(
+        self._message = Text(
             f"{told['agent']} takes {told['choice']}" + (f" ({told['kind']}: {shown})" if shown else "")
         )
 
