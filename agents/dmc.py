@@ -46,15 +46,15 @@ class DMCConfig:
     """Games side by side."""
     steps: int = 32
     """Decisions of each game in one iteration."""
-    epochs: int = 1
+    epochs: int = 2
     """Passes over the decisions whose episodes have ended."""
     minibatch: int = 1024
     """Decisions in one gradient step."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     """Adam's step size at the start; it falls linearly to a tenth."""
     gamma: float = 0.98
     """Discount per own decision; below 1 an early win is worth more than a late one."""
-    temperature: float = 0.03
+    temperature: float = 0.004
     """An action that is worth this much more is e times as likely."""
     explore_start: float = 0.1
     """Share of random actions at the start."""
