@@ -9,6 +9,7 @@ from torch import nn
 
 from agents.networks import PolicyValueNet, SuspectsNet
 from agents.settings import check
+from rs_env.baselines.suspicion import suspicion_size
 
 NETWORKS: dict[str, Callable[[int, int, int], nn.Module]] = {
     "suits": PolicyValueNet,
@@ -47,6 +48,10 @@ class NetworkConfig:
     def suspects(self) -> bool:
         """Whether it reads who sits there."""
         return bool(getattr(NETWORKS[self.kind], "suspects", False))
+
+    def extra(self, num_players: int) -> int:
+        """How many entries it reads after the observation."""
+        return suspicion_size(num_players) if self.suspects else 0
 
     def make(self, num_players: int) -> nn.Module:
         """A new network of this kind and size, with weights from PyTorch's global generator."""

@@ -24,7 +24,7 @@ from agents.learner import LearnerConfig
 from agents.rollout import Rollout
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
-from rs_env.baselines.suspicion import Suspicion, suspicion_size
+from rs_env.baselines.suspicion import Suspicion
 from rs_env.cards import NUM_ACTIONS
 from rs_env.engine import entry
 from rs_env.engine.observation import state_spec
@@ -73,7 +73,7 @@ class Collector:
             whole = self._new_env(config, everyone)
             histories = whole.histories[self._part] if self._keeps_events else None
             self.batch = self.env.restore(whole.states[self._part], histories=histories)
-        size = self.env.layout.size + (suspicion_size(n) if self._suspicion is not None else 0)
+        size = self.env.layout.size + config.network.extra(n)
         self._keeps_states, width = states, state_spec(n).size if states else 0
         self._carried = ("observation", "action_mask", "action", "notes", *(["state"] if states else []))
         self.rollout = Rollout.empty(n + steps, games, n, size, NUM_ACTIONS, width, notes)
@@ -133,7 +133,7 @@ class Collector:
         rollout.observation[t, :, :size], rollout.action_mask[t] = batch.observation, batch.action_mask
         rollout.seat[t] = batch.current_player
         if self._suspicion is not None:
-            games = np.flatnonzero(self.player[np.arange(len(self.player)), rollout.seat[t]] == LEARNER)
+            games = np.flatnonzero(self._movers(t) == LEARNER)
             rollout.observation[t, :, size:] = 0
             if len(games):
                 entry.view_turns(self.env.states, games, self._views)
@@ -142,9 +142,13 @@ class Collector:
         if self._keeps_states:
             rollout.state[t] = self.env.global_states()
 
+    def _movers(self, t: int) -> np.ndarray:
+        """Who is to act at this step, int64 (B,)."""
+        return self.player[np.arange(len(self.player)), self.rollout.seat[t]]
+
     def _act(self, t: int, decide: Decide) -> None:
         rollout = self.rollout
-        player = self.player[np.arange(len(self.player)), rollout.seat[t]]
+        player = self._movers(t)
         rollout.learns[t] = player == LEARNER
         games = np.flatnonzero(rollout.learns[t])
         if len(games) or self.ranks.size > 1:  # the draws of other ranks are draws all the same

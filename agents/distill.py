@@ -42,7 +42,6 @@ from agents.settings import MOST, check
 from agents.teacher import Piece, Teacher, make_piece, read_piece, write_piece
 from rs_env import ObservationSpec
 from rs_env.baselines.searchers import Pimc
-from rs_env.baselines.suspicion import suspicion_size
 from rs_env.cards import NUM_ACTIONS
 from rs_env.executors import executor_of, result_of, submit
 
@@ -140,7 +139,7 @@ class Distill:
         )
         rows = self.pieces * settings.games * settings.steps
         n = config.rules.num_players
-        size = ObservationSpec(n).size + (suspicion_size(n) if config.network.suspects else 0)
+        size = ObservationSpec(n).size + config.network.extra(n)
         self._observation = np.empty((rows, size), np.int8)
         self._values = np.empty((rows, NUM_ACTIONS), np.float32)
         self._there = 0  # pieces whose lessons stand there

@@ -7,6 +7,7 @@ one line in `agents.registry`. `agents.ppo` is an example. Parts to build it fro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
@@ -59,16 +60,17 @@ class LearnerConfig:
         """The network on its device, with its first weights from the seed, or from `start`."""
         if self.start:
             return self._started_network().to(self.device)
-        with _torch_draws, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return self.network.make(self.rules.num_players).to(self.device)
+        return self._made(lambda: self.network.make(self.rules.num_players))
 
     def new_critic(self) -> nn.Module:
         """A critic that sees all hands, of the network's size, on its device, with first weights from the seed."""
-        with torch.random.fork_rng(devices=[]):
+        return self._made(lambda: CentralCritic(self.rules.num_players, self.network.hidden, self.network.layers))
+
+    def _made(self, make: Callable[[], nn.Module]) -> nn.Module:
+        """A network on its device, with its first weights from the seed."""
+        with _torch_draws, torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            critic = CentralCritic(self.rules.num_players, self.network.hidden, self.network.layers)
-        return critic.to(self.device)
+            return make().to(self.device)
 
     def _started_network(self) -> nn.Module:
         """The network of `start`. Raises ValueError unless it is of this kind, size and number of players."""

@@ -22,15 +22,15 @@ from agents.checkpoint import load_checkpoint, network_tensors, save_checkpoint
 from rs_env.baselines.network_players import PRETRAINED
 from rs_env.command_line import end_with, status_of
 from rs_env.flags import Folder, parsed
-from rs_env.rules import PRESETS, Rules
+from rs_env.rules import Rules, preset_of
 
 
 def name_of(rules: Rules) -> str:
     """PRESET-PLAYERS. Raises ValueError for rules that are no preset's."""
-    for preset in PRESETS:
-        if Rules.preset(preset, num_players=rules.num_players) == rules:
-            return f"{preset}-{rules.num_players}"
-    raise ValueError("its rules are those of no preset")
+    preset, changes = preset_of(rules)
+    if changes.keys() - {"num_players"}:
+        raise ValueError("its rules are those of no preset")
+    return f"{preset}-{rules.num_players}"
 
 
 def export(run: Path, folder: Path) -> Path:

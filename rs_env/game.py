@@ -185,15 +185,21 @@ class Game:
         self._hold(self.states)
         self._observe_turn()
 
+    def beginning(self) -> Game:
+        """A new game with the same rules, decks, dealer and chance. Raises ValueError for a game that was made of a
+        state, whose beginning is unknown.
+        """
+        if not self._from_the_start:
+            raise ValueError("positions: what was played before a game that was made of a state is unknown")
+        decks = self.decks[: self.given_decks] or None
+        return Game(self.rules, self.seed, decks, self.first_dealer, index=self.index, first_deal=self.first_deal)
+
     def positions(self) -> Iterator[Game]:
         """The game after 0, 1, 2, ... of its actions, played again: one object, which goes on between.
 
         Raises ValueError for a game that was made of a state, whose beginning is unknown.
         """
-        if not self._from_the_start:
-            raise ValueError("positions: what was played before a game that was made of a state is unknown")
-        decks = self.decks[: self.given_decks] or None
-        again = Game(self.rules, self.seed, decks, self.first_dealer, index=self.index, first_deal=self.first_deal)
+        again = self.beginning()
         yield again
         for _, action in itertools.chain(*self.history):
             again.play(action)

@@ -136,14 +136,7 @@ def to_text(record: dict[str, Any] | str) -> str:
     lines = [RECORD_FORMAT, f"rules: {_rules_text(game.rules)}"]
     lines += [f"{key}: {own[key]}" for key in _HEADER[1:] if key in own]
     lines += [f"{key}: {_json_text(value)}" for key, value in further.items()]
-    again = Game(
-        game.rules,
-        game.seed,
-        own["decks"][: own.get("given", len(own["decks"]))] or None,
-        game.first_dealer,
-        index=game.index,
-        first_deal=game.first_deal,
-    )
+    again = game.beginning()
     for number, deal in enumerate(game.history):
         lines += ["", *_deal_lines(again, number, [action for _, action in deal])]
     lines += ["", *(f"{key}: {json.dumps(own[key])}" for key in _RESULT_KEYS)]

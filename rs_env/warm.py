@@ -97,7 +97,6 @@ def _baselines() -> None:
     from rs_env.baselines.models import OpponentModel
     from rs_env.baselines.rule_based import RuleBasedAgent
     from rs_env.baselines.searchers import Pimc
-    from rs_env.baselines.suspicion import Suspicion
     from rs_env.encoding import draws, observations
 
     game = Game("rolling_stone")
@@ -121,7 +120,6 @@ def _baselines() -> None:
     belief.sample(views[0], 1, 0)
     belief.marginals(views[0])
     belief.weigh(views[0], game.events, OpponentModel(), 1, 0)
-    Suspicion(1).of(views, None)
     observations(views)
     draws(views, np.zeros(1, np.uint64))
 

@@ -132,26 +132,15 @@ def play_best_response(
     if how.isolated:  # in play-outs too
         agent, default = in_own_process(agent), search.default
         search = replace(search, default=None if default is None else in_own_process(default))
-    with at_work(how) as here:  # the same workers for all duels
-        return _play(agent, responders, selection_deals, plan, search, here)
-
-
-def _play(
-    agent: Agent | str,
-    responders: Sequence[Agent | str],
-    selection_deals: int,
-    plan: Plan,
-    search: Search,
-    how: How,
-) -> tuple[BestResponse, League]:
     players = [SearchResponder(agent, **vars(search)) if responder == SEARCH else responder for responder in responders]
     candidates: tuple[Duel, ...] = ()
-    if len(players) > 1:
-        choice = replace(plan, deals=selection_deals, seed=agent_seed(plan.seed, "selection"), precision=None)
-        apart = replace(how, out=None, resume=False)
-        duels = [duel_of(compare([player, agent], choice, apart)) for player in players]
-        order = sorted(range(len(players)), key=lambda number: -duels[number].share)
-        candidates = tuple(duels[number] for number in order)
-        players = [players[number] for number in order]
-    league = compare([players[0], agent], plan, how)
+    with at_work(how) as here:  # the same workers for all duels
+        if len(players) > 1:
+            choice = replace(plan, deals=selection_deals, seed=agent_seed(plan.seed, "selection"), precision=None)
+            apart = replace(here, out=None, resume=False)
+            duels = [duel_of(compare([player, agent], choice, apart)) for player in players]
+            order = sorted(range(len(players)), key=lambda number: -duels[number].share)
+            candidates = tuple(duels[number] for number in order)
+            players = [players[number] for number in order]
+        league = compare([players[0], agent], plan, here)
     return BestResponse(duel_of(league), candidates), league

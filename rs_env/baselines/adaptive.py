@@ -23,8 +23,9 @@ from rs_env.engine.belief import draw, prepare
 from rs_env.engine.history import trace
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix, unit
-from rs_env.engine.types import Array, Number, Real, Seat, States, Stream, Views
+from rs_env.engine.types import Array, Number, Seat, States, Stream, Views
 from rs_env.engine.view import view_key
+from rs_env.history import Histories, check_histories
 
 UNFIT = -3  # instead of an action: the history does not lead to the view
 _LEAST_LIKELY = 1e-12  # that anybody is of any type: no type is ever ruled out
@@ -61,6 +62,15 @@ class Told(NamedTuple):
 
     priors: Array
     """Float64 (B, MAX_PLAYERS, T), how likely each seat, counted from the viewer, is of each type before the deal."""
+
+
+def told_of(histories: Histories | None, priors: np.ndarray) -> Told:
+    """What is known of B views, as compiled code takes it. priors: float64 (B, MAX_PLAYERS, T). Raises ValueError for
+    histories that are none of B games.
+    """
+    if histories is None:
+        return Told(np.zeros((len(priors), 1), np.uint8), np.full(len(priors), UNKNOWN), priors)
+    return Told(*check_histories(histories, len(priors)), priors)
 
 
 @njit
@@ -103,7 +113,7 @@ def _meets_chance(how: PlayOuts, memory: Memory, seat: Seat, players: Number) ->
 
 
 @njit
-def weigh(
+def _weigh(
     views: Views, i: Number, told: Told, stream: Stream, rating: Rating, memory: tuple[Memory, Worlds]
 ) -> tuple[bool, Stream]:
     """Sample worlds that agree with view i, after `prepare`, and weigh them by what is told. Returns whether the
@@ -123,15 +133,6 @@ def weigh(
     weigh_worlds(view, count, worlds.states, rating, worlds.weights, worlds.posterior)
     _normalise(worlds.weights, worlds.trust)
     return True, stream
-
-
-@njit
-def likelihood(worlds: Worlds, seat: Seat, kind: Number) -> Real:
-    """How likely a seat is of a type, over all worlds, after `weigh`."""
-    likely = 0.0
-    for m in range(worlds.weights.shape[0]):
-        likely += worlds.weights[m] * worlds.posterior[m, seat, kind]
-    return likely
 
 
 @njit(cache=True, nogil=True)
@@ -156,13 +157,15 @@ def remember_all(
         after[i] = told.priors[i]
         if prepare(view, mine.beliefs[0]) == 0.0:
             return i
-        fits, _ = weigh(views, i, told, view_key(view, seeds[i]), rating, memory)
+        fits, _ = _weigh(views, i, told, view_key(view, seeds[i]), rating, memory)
         if not fits:
             return i
         n, seat = np.int64(view.rules.num_players), np.int64(view.seat)
         for other in range(1, n):
             for kind in range(fresh.shape[0]):
-                likely = likelihood(worlds, (seat + other) % n, kind)
+                likely = 0.0
+                for m in range(worlds.weights.shape[0]):
+                    likely += worlds.weights[m] * worlds.posterior[m, (seat + other) % n, kind]
                 likely = (1.0 - change) * likely + change * fresh[kind]
                 after[i, other, kind] = min(max(likely, _LEAST_LIKELY), 1.0)  # rounding goes beyond either end
     return -1
@@ -191,7 +194,7 @@ def adaptive_all(
         actions[i] = without_search(view, mine)
         if actions[i] != UNDECIDED:
             continue
-        fits, stream = weigh(views, i, told, stream, rating, (mine, worlds))
+        fits, stream = _weigh(views, i, told, stream, rating, (mine, worlds))
         if not fits:
             actions[i] = UNFIT
             continue

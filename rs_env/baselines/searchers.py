@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rs_env.agent import own, seeds_for
-from rs_env.baselines.adaptive import UNFIT, UNKNOWN, Told, Worlds, adaptive_all, remember_all
+from rs_env.baselines.adaptive import UNFIT, Told, Worlds, adaptive_all, remember_all, told_of
 from rs_env.baselines.models import OpponentModel
 from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all, values_all
 from rs_env.baselines.tips import LADDER, weights_of
@@ -16,7 +16,7 @@ from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed, check_whole, check_within
 from rs_env.engine.state import STATE, compile_rules
 from rs_env.engine.view import as_views, as_views_of_any_seat
-from rs_env.history import Histories, check_histories
+from rs_env.history import Histories
 from rs_env.rules import MAX_PLAYERS, Rules, as_rules
 
 _DEEPEST = 256  # actions that a tree follows below its root
@@ -263,10 +263,6 @@ class Adaptive(_Searcher):
 
     def _told(self, views: np.ndarray, histories: Histories | None, memories: np.ndarray | None) -> Told:
         """Histories and memories, checked, as compiled code takes them."""
-        if histories is None:
-            events, lengths = np.zeros((len(views), 1), np.uint8), np.full(len(views), UNKNOWN)
-        else:
-            events, lengths = check_histories(histories, len(views))
         blank = self.new_memories(len(views))
         priors = blank if memories is None else np.array(memories, order="C")
         if priors.shape != blank.shape or priors.dtype != blank.dtype or not ((priors > 0.0) & (priors <= 1.0)).all():
@@ -274,4 +270,4 @@ class Adaptive(_Searcher):
                 f"memories: {priors.dtype} of shape {priors.shape} is not allowed: they must be probabilities, float64"
                 f" {blank.shape}, as `new_memories` and `remember` give them"
             )
-        return Told(events, lengths, priors)
+        return told_of(histories, priors)

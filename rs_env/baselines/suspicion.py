@@ -9,17 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from rs_env.agent import seeds_for
-from rs_env.baselines.adaptive import UNKNOWN, Told, Worlds, likelihood, weigh
-from rs_env.baselines.evidence import Rating
+from rs_env.baselines.adaptive import Worlds, remember_all, told_of
 from rs_env.baselines.models import OpponentModel
-from rs_env.baselines.search import Memory, new_memory
+from rs_env.baselines.search import new_memory
 from rs_env.checks import check_whole
-from rs_env.engine.belief import prepare
-from rs_env.engine.jit import njit
 from rs_env.engine.state import STATE
-from rs_env.engine.types import Array, Number, Views
-from rs_env.engine.view import as_views_of_any_seat, view_key
-from rs_env.history import Histories, check_histories
+from rs_env.engine.view import as_views_of_any_seat
+from rs_env.history import Histories
 from rs_env.rules import MAX_PLAYERS
 
 SUSPECTS = ("random", "heuristic", "careless", "dumper", "longest", "low", "searcher")
@@ -63,35 +59,11 @@ class Suspicion:
             raise ValueError(f"views: {len(players)} numbers of players are not allowed: all views must be of one")
         if not len(views):
             return np.zeros((0, 0), np.int8)
-        if histories is None:
-            events, lengths = np.zeros((len(views), 1), np.uint8), np.full(len(views), UNKNOWN)
-        else:
-            events, lengths = check_histories(histories, len(views))
-        told = Told(events, lengths, np.tile(self._model.prior, (len(views), MAX_PLAYERS, 1)))
-        rows = np.empty((len(views), suspicion_size(int(players[0]))), np.int8)
-        seeds = seeds_for(views, np.uint64(0), None)
-        unfit = _suspect(views, seeds, told, self._model.rating, (self._memory, self._worlds), rows)
+        prior = self._model.prior
+        priors = np.tile(prior, (len(views), MAX_PLAYERS, 1))
+        told, seeds, likely = told_of(histories, priors), seeds_for(views, np.uint64(0), None), np.empty_like(priors)
+        unfit = remember_all(views, seeds, told, prior, 0.0, self._model.rating, (self._memory, self._worlds), likely)
         if unfit >= 0:
             raise ValueError(f"histories: number {unfit} does not lead to its view, or no deal agrees with that")
-        return rows
-
-
-@njit(cache=True, nogil=True)
-def _suspect(
-    views: Views, seeds: Array, told: Told, rating: Rating, memory: tuple[Memory, Worlds], rows: Array
-) -> Number:
-    """Write the rows; the number of the first view whose history does not lead to it, or -1."""
-    worlds, types = memory[1], rating.noise.shape[0]
-    for i in range(views.shape[0]):
-        view = views[i]
-        if prepare(view, memory[0].beliefs[0]) == 0.0:
-            return i
-        fits, _ = weigh(views, i, told, view_key(view, seeds[i]), rating, memory)
-        if not fits:
-            return i
-        n, seat = np.int64(view.rules.num_players), np.int64(view.seat)
-        for other in range(1, n):
-            for kind in range(types):
-                percent = 100.0 * likelihood(worlds, (seat + other) % n, kind)
-                rows[i, (other - 1) * types + kind] = np.int8(percent + 0.5)
-    return -1
+        percent = 100.0 * likely[:, 1 : int(players[0])].reshape(len(views), -1)
+        return (percent + 0.5).astype(np.int8)

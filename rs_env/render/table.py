@@ -175,7 +175,8 @@ def last_of_game(game: Any) -> Last | None:
     if is_new and game.rules.trump == "last_dealt":
         trump = suit_of(game.decks[len(played) - 1][-1])
     ended = tuple(trick) if is_new or not game.trick_plays else ()
-    return Last(seat, action, _what(action, trick, trump, noticed), ended, is_new)
+    led = suit_of(trick[0][1]) if len(trick) > 1 else None
+    return Last(seat, action, what_of(action, led, trump, noticed), ended, is_new)
 
 
 def _last_trick(deal: Sequence[tuple[int, int]], players: int) -> list[tuple[int, int]]:
@@ -197,15 +198,15 @@ def _last_trick(deal: Sequence[tuple[int, int]], players: int) -> list[tuple[int
     return trick
 
 
-def _what(action: int, trick: Sequence[tuple[int, int]], trump: int | None, noticed: bool) -> What:
-    """What the last action, that of the last play of its trick, did to it."""
+def what_of(action: int, led: int | None, trump: int | None, noticed: bool) -> What:
+    """What an action did to a trick. led: its suit before the action, None for a lead."""
     if action == PICKUP:
         return "picked up"
     if noticed:
         return "noticed"
-    if len(trick) == 1:
+    if led is None:
         return "led"
-    if suit_of(action) == suit_of(trick[0][1]):
+    if suit_of(action) == led:
         return "followed"
     return "ruffed" if suit_of(action) == trump else "silent"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rs_env.cards import PICKUP, action_text, suit_of
+from rs_env.cards import PICKUP, action_text
 from rs_env.game import Game
+from rs_env.render.table import what_of
 from rs_env.rules import as_rules
 
 _STEP = 50  # actions from one copy of the game to the next
@@ -97,16 +98,7 @@ class Story:
 
 def story_of(game: Game) -> Story:
     """The story of a game that was played."""
-    decks = game.decks[: game.given_decks]
-    begun = Game(
-        game.rules,
-        game.seed,
-        (decks if game.rules.target is not None else decks[0]) if decks else None,
-        game.first_dealer,
-        index=game.index,
-        first_deal=game.first_deal,
-    )
-    story = Story(begun)
+    story = Story(game.beginning())
     for deal in game.history:
         for _, action in deal:
             story.play(action)
@@ -116,7 +108,7 @@ def story_of(game: Game) -> Story:
 def _event(deal: int, before: Game, action: int, after: Game) -> Event:
     seat = int(before.states["turn"][0])
     kept = action != PICKUP and action in after.hands[seat]
-    what = _what(action, before.led_suit, before.trump, kept)
+    what = what_of(action, before.led_suit, before.trump, kept)
     trick = before.trick_plays if action == PICKUP else [*before.trick_plays, (seat, action)]
     broken = what in ("picked up", "noticed")
     return Event(
@@ -133,15 +125,3 @@ def _event(deal: int, before: Game, action: int, after: Game) -> Event:
         tuple(after.out[len(before.out) :]),
         tuple(after.scores()) if after.is_over else (),
     )
-
-
-def _what(action: int, led: int | None, trump: int | None, kept: bool) -> str:
-    if action == PICKUP:
-        return "picked up"
-    if led is None:
-        return "led"
-    if suit_of(action) == led:
-        return "followed"
-    if suit_of(action) == trump:
-        return "ruffed"
-    return "noticed" if kept else "silent"
