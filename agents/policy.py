@@ -90,12 +90,14 @@ class SuspectsAgent(PolicyAgent):
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None) -> np.ndarray:
         """As `PolicyAgent.act`. Raises ValueError for histories that do not lead to their views, too."""
         views = as_views(views)
-        suspicion = self._suspicion.of(views, histories) if len(views) else None
-        return self._act(views, seeds, self._probabilities(views, suspicion))
+        return self._act(views, seeds, self._suspecting(views, histories))
 
-    def policy(self, views: np.ndarray) -> np.ndarray:
-        """Raises ValueError: what it does depends on the history, which is not asked for here."""
-        raise ValueError(f"agent {self.name!r} plays by the history, of which views alone do not tell")
+    def policy(self, views: np.ndarray, histories: Histories | None = None) -> np.ndarray:
+        """As `PolicyAgent.policy`. Raises ValueError for histories that do not lead to their views, too."""
+        return self._suspecting(as_views(views), histories)
+
+    def _suspecting(self, views: np.ndarray, histories: Histories | None) -> np.ndarray:
+        return self._probabilities(views, self._suspicion.of(views, histories) if len(views) else None)
 
 
 def policy_agent(network: nn.Module, num_players: int, name: str = "policy", temperature: float = 0.5) -> PolicyAgent:

@@ -12,6 +12,7 @@ from rs_env.cards import NUM_ACTIONS, PICKUP
 from rs_env.engine import entry
 from rs_env.engine.view import empty_views
 from rs_env.game import Game
+from rs_env.history import Histories, log_of
 from rs_env.rules import Rules
 from rs_env.solve.exact import GameTree, nash_conv
 
@@ -207,6 +208,53 @@ def test_profile_of_agents() -> None:
     mixed = tree.profile_of([lowest, Uniform(), "random"], seeds=1)
     assert (mixed[tree.seat == 0] == profile[tree.seat == 0]).all()
     assert (mixed[tree.seat == 1] == tree.uniform()[tree.seat == 1]).all()
+
+
+class Historian:
+    """Takes the lowest legal action after an even number of public events, the highest after an odd one."""
+
+    name = "historian"
+
+    def reset(self, seed: int | None) -> None:
+        """Draws nothing."""
+
+    def act(self, views: np.ndarray, histories: Histories | None = None) -> np.ndarray:
+        return self.policy(views, histories).argmax(1)
+
+    def policy(self, views: np.ndarray, histories: Histories | None = None) -> np.ndarray:
+        assert histories is not None
+        legal = views["legal"][:, None] >> np.arange(NUM_ACTIONS, dtype=np.uint64) & np.uint64(1) == 1
+        lowest, highest = legal.argmax(1), NUM_ACTIONS - 1 - legal[:, ::-1].argmax(1)
+        return np.eye(NUM_ACTIONS)[np.where(histories.lengths % 2 == 0, lowest, highest)]
+
+
+def test_histories_lead_to_their_information_sets(tree: GameTree) -> None:
+    log_of(tree.views, tree.histories)  # refuses those that do not
+
+
+def test_agents_that_want_histories_get_those_of_each_information_set() -> None:
+    for name in ("two players", "shown trump"):
+        tree = GameTree(SMALL[name])
+        profile = tree.profile_of(Historian())
+        choices = np.flatnonzero(tree.legal.sum(1) > 1)
+        for chosen in np.random.default_rng(0).choice(choices, 40):
+            node, path = int(tree.first[chosen]), []
+            while tree.parent[node] >= 0:
+                path.append(int(tree.action[node]))
+                node = int(tree.parent[node])
+            root = tree.states[node]
+            game = Game(tree.rules, deck=root["deck"][: len(tree.rules.deck)].tolist(), dealer=int(root["dealer"]))
+            for action in reversed(path):
+                game.play(action)
+            legal = game.legal_actions()
+            assert profile[chosen].argmax() == (legal[0] if len(game.events) % 2 == 0 else legal[-1])
+        assert (tree.profile_of(Historian(), seeds=3) == profile).all()
+
+
+def test_exact_values_of_a_player_that_looks_at_the_history() -> None:
+    tree = GameTree(Rules.preset("tiny", ranks=2))
+    profile = tree.profile_of("adaptive:iterations=8,worlds=2", seeds=2)
+    assert nash_conv(profile, tree).nash_conv < nash_conv("random", tree).nash_conv
 
 
 def test_estimated_mixture_of_the_random_agent_is_nearly_uniform() -> None:

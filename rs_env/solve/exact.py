@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rs_env.agent import Agent, ask, copy_for_agent
+from rs_env.agent import Agent, ask, copy_for_agent, wants_histories
 from rs_env.baselines import as_agent
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_whole
@@ -30,6 +30,7 @@ from rs_env.engine.scoring import reward
 from rs_env.engine.state import RUNNING, compile_rules
 from rs_env.engine.types import Array, RulesArray, States
 from rs_env.engine.view import empty_views
+from rs_env.history import NOTICED, SHOWN, Histories
 from rs_env.rules import Rules, as_rules
 from rs_env.solve.histories import Level, chance_branches, count_children, count_deals, first_level, next_level
 
@@ -140,6 +141,21 @@ class GameTree:
         return views
 
     @cached_property
+    def histories(self) -> Histories:
+        """What everybody had seen of the game at each information set, I of them, see `rs_env.history`."""
+        depth = np.searchsorted(self.levels, self.first, "right") - 1
+        shown = self.rules.trump == "last_dealt"
+        events, node = np.zeros((self.num_sets, int(depth.max()) + shown), np.uint8), self.first
+        for column in range(int(depth.max()) - 1, -1, -1):  # from the newest action to the first
+            on = depth > column
+            noticed = np.where(self.outcome[node] == 1, NOTICED, 0)
+            events[on, column + shown] = (self.action[node] + noticed)[on]
+            node = np.where(on, self.parent[node], node)
+        if shown:
+            events[:, 0] = self.states["deck"][node, len(self.rules.deck) - 1].astype(np.int64) + SHOWN
+        return Histories(events, depth.astype(np.int64) + shown)
+
+    @cached_property
     def legal(self) -> np.ndarray:
         """The legal actions of each information set, bool (I, 53)."""
         return (self.views["legal"][:, None] >> np.arange(NUM_ACTIONS, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)
@@ -229,8 +245,9 @@ class GameTree:
         An agent with a method ``policy(views) -> float64 (B, 53)`` says its distributions itself. For any other they
         are *estimated*: the shares of each action over ``reset(seed)`` for seed 0 .. `seeds` - 1. What is computed from
         such a profile is exact for that estimated mixture, not for the agent; with the same view at several information
-        sets the agent is taken to act there by independent draws from it. Raises ValueError for agents that see hidden
-        cards (attribute ``cheats``), and for illegal actions.
+        sets the agent is taken to act there by independent draws from it. An agent that wants histories gets them, in
+        ``policy(views, histories)`` too. Raises ValueError for agents that see hidden cards (attribute ``cheats``), and
+        for illegal actions.
         """
         check_whole("seeds", seeds, 1, (1 << 31) - 1)
         if isinstance(agents, str) or not isinstance(agents, Sequence):
@@ -246,13 +263,17 @@ class GameTree:
         return profile
 
     def _profile_of_one(self, agent: Agent | str, seeds: int, sets: np.ndarray) -> np.ndarray:
-        """What the agent does at some information sets; it is asked once for each view, and only where there is a
-        choice.
+        """What the agent does at some information sets; it is asked only where there is a choice, and once for each
+        view, unless it tells those with different histories apart.
         """
         player = as_agent(agent)
         legal = self.legal[sets]
         profile = legal.astype(np.float64)
         free = np.flatnonzero(legal.sum(1) > 1)
+        if wants_histories(player):
+            asked = sets[free]
+            profile[free] = _mixture(player, self.views[asked], seeds, self.histories[asked])
+            return profile
         views, place = np.unique(self.views[sets[free]].view(f"V{self.views.dtype.itemsize}"), return_inverse=True)
         profile[free] = _mixture(player, views.view(self.views.dtype), seeds)[place]
         return profile
@@ -277,13 +298,14 @@ def nash_conv(
     return NashConv(tree.values(profile), np.array(best))
 
 
-def _mixture(agent: Agent, views: np.ndarray, seeds: int) -> np.ndarray:
+def _mixture(agent: Agent, views: np.ndarray, seeds: int, histories: Histories | None = None) -> np.ndarray:
     """The agent's distribution over actions at each view, float64 (B, 53): as it says itself, or by its actions for
-    many seeds.
+    many seeds. histories: for an agent that wants them.
     """
     policy = getattr(agent, "policy", None)
     if policy is not None:
-        probabilities = np.asarray(policy(copy_for_agent(views)), np.float64)
+        told = () if histories is None else (histories.read_only(),)
+        probabilities = np.asarray(policy(copy_for_agent(views), *told), np.float64)
         if probabilities.shape != (len(views), NUM_ACTIONS):
             raise ValueError(
                 f"agent {agent.name!r}: policy gave shape {probabilities.shape}, it must be {(len(views), NUM_ACTIONS)}"
@@ -294,7 +316,8 @@ def _mixture(agent: Agent, views: np.ndarray, seeds: int) -> np.ndarray:
         agent.reset(seed)
         for start in range(0, len(views), _CHUNK):
             part = views[start : start + _CHUNK]
-            counts[np.arange(start, start + len(part)), ask(agent, part)] += 1
+            theirs = None if histories is None else histories[start : start + len(part)]
+            counts[np.arange(start, start + len(part)), ask(agent, part, histories=theirs)] += 1
     return counts / seeds
 
 
