@@ -5,7 +5,8 @@ python train.py --smoke                                    # a few seconds, to s
 python train.py --config configs/strong.toml               # the strongest network, about ten minutes
 python train.py --config configs/schweller.toml --seed 7   # another experiment, with a setting changed
 python train.py --resume runs/first                        # go on where a run was interrupted
-torchrun --nproc-per-node=2 train.py                       # the same by two processes, or more on several machines
+python train.py --processes 2                                  # the same by two processes
+torchrun --nproc-per-node=2 train.py                       # or by these, on one or several machines
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Generic
@@ -79,11 +81,13 @@ def parse(arguments: list[str]) -> Command:
     return replace(command, settings=settings, stages=experiment.configs(settings))
 
 
-def train(command: Command) -> None:
-    """Train and evaluate, or go on with that."""
+def train(command: Command, arguments: Sequence[str]) -> None:
+    """Train and evaluate, or go on with that. arguments: of the command line, for other ranks."""
     from agents.distributed import together
+    from agents.stages import processes_of
 
-    with together() as ranks:
+    count = command.settings.processes if command.resume is None else processes_of(Path(command.resume))
+    with together(count, [sys.executable, __file__, *arguments]) as ranks:
         _train(command, Console(quiet=not ranks.is_first))
 
 
@@ -123,7 +127,7 @@ def begun(command: Command) -> Run | StagedRun:
 
 def main(arguments: list[str]) -> int:
     """Run the command line; its exit status."""
-    return status_of(lambda: train(parse(arguments)))
+    return status_of(lambda: train(parse(arguments), arguments))
 
 
 if __name__ == "__main__":

@@ -73,6 +73,10 @@ class TrainConfig(LearnerConfig, Generic[Settings]):
 
     threads: int = 2
     """Threads of PyTorch; the games take so little time that one is enough for them."""
+    processes: int = 1
+    """Processes of this machine that train as ranks (`agents.distributed`), as one would but for rounding; all
+    stages have the same number, and ``torchrun`` has its own.
+    """
     checkpoint_every: int = 20
     """Iterations between two checkpoints; one is always written at the end and at Ctrl-C."""
     minutes: float = 1.0
@@ -88,6 +92,7 @@ class TrainConfig(LearnerConfig, Generic[Settings]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check("threads", self.threads, 1 <= self.threads <= 1024, "from 1 to 1024")
+        check("processes", self.processes, 1 <= self.processes <= 1024, "from 1 to 1024")
         check("checkpoint_every", self.checkpoint_every, 1 <= self.checkpoint_every <= MOST, f"from 1 to {MOST}")
         check("minutes", self.minutes, 0 < self.minutes < math.inf, "above 0 and finite")
         check("learner", self.learner, self.learner in LEARNERS, f"one of {', '.join(map(repr, LEARNERS))}")

@@ -1,6 +1,7 @@
-"""Training by several processes as one: ranks of `torch.distributed`, as ``torchrun`` starts them.
+"""Training by several processes as one: ranks of `torch.distributed`, as ``torchrun`` or a setting starts them.
 
 torchrun --nproc-per-node=2 train.py --config configs/default.toml
+python train.py --config configs/default.toml --processes 2
 
 All settings are of the whole run: the ranks share out its games, the lessons and rows of each gradient step, and the
 evaluation. Draws are those of a run with one rank, and each rank takes its own of them; so any number of ranks learns
@@ -10,9 +11,11 @@ the same, but for the rounding of sums. The first rank alone reads and writes th
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -26,11 +29,13 @@ from torch.nn.parallel import DistributedDataParallel
 from agents.settings import check
 
 T = TypeVar("T")
+_HERE = "127.0.0.1"
+_PATIENCE = 30.0  # seconds that other ranks have to end
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """The processes that train together; `number` is this one's, `size` how many there are, 1 without ``torchrun``.
+    """The processes that train together; `number` is this one's, `size` how many there are.
 
     What is gathered, summed or agreed on must be asked for by all of them, in the same order.
     """
@@ -125,11 +130,46 @@ def ranks() -> Ranks:
 
 
 @contextmanager
-def together() -> Iterator[Ranks]:
+def together(count: int = 1, command: Sequence[str] = ()) -> Iterator[Ranks]:
     """Within, this process is the rank that ``torchrun`` says, if it does: gloo between CPUs, nccl between GPUs.
 
-    Raises ChildProcessError where another rank has ended.
+    count, command: without ``torchrun`` this process is the first of so many ranks on this machine, and begins the
+    others by the command that it was begun with. Raises ChildProcessError where another rank has ended.
     """
+    if "WORLD_SIZE" in os.environ or count == 1:
+        with _joined() as found:
+            yield found
+        return
+    with _others(count, command), _joined() as found:
+        yield found
+
+
+@contextmanager
+def _others(count: int, command: Sequence[str]) -> Iterator[None]:
+    """Have other processes be all ranks of this machine but the first, which is this one, within."""
+    with socket.socket() as free:
+        free.bind((_HERE, 0))
+        port = free.getsockname()[1]
+    told = {"MASTER_ADDR": _HERE, "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+    places = [{"RANK": str(number), "LOCAL_RANK": str(number)} for number in range(count)]
+    others = [subprocess.Popen(command, env={**os.environ, **told, **place}) for place in places[1:]]
+    before = dict(os.environ)
+    os.environ.update(told | places[0])
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        for other in others:  # each ends with the work, or with the connection to this one
+            try:
+                other.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                other.kill()
+
+
+@contextmanager
+def _joined() -> Iterator[Ranks]:
+    """Within, this process is the rank that the environment says."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Ranks()
         return

@@ -333,6 +333,11 @@ def _read_config(path: Path) -> TrainConfig:
         raise ValueError(f"{path}: {error}") from None
 
 
+def config_in(folder: Path) -> TrainConfig:
+    """The settings of the run in a folder. Raises ValueError as `Run.resume` does."""
+    return _found_in(folder)[0]
+
+
 def _found_in(folder: Path) -> tuple[TrainConfig, Checkpoint | None]:
     """The settings of the run in a folder, and its checkpoint if it has come to one. Raises ValueError for what does
     not fit together.

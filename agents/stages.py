@@ -23,7 +23,7 @@ from rich.console import Console
 from agents.config import TrainConfig
 from agents.distributed import ranks
 from agents.meter import Meter, new_meter
-from agents.run import CONFIG, EVALUATION, STAGES, Run, alone_in, check_free
+from agents.run import CONFIG, EVALUATION, STAGES, Run, alone_in, check_free, config_in
 from agents.seating import START
 from agents.settings import check
 from rs_env.arena import Duel
@@ -107,6 +107,12 @@ class StagedRun:
         if number < len(self.stages) - 1:
             run.evaluate(console)
         return True
+
+
+def processes_of(folder: Path) -> int:
+    """How many processes the run in a folder is for. Raises ValueError where there is no run that fits."""
+    path = folder / STAGES
+    return _stages_of(path)[0].processes if path.exists() else config_in(folder).processes
 
 
 def _stages_of(path: Path) -> tuple[TrainConfig, ...]:

@@ -168,3 +168,24 @@ def test_a_run_that_is_resumed_may_be_given_a_cluster() -> None:
     assert (command.resume, command.cluster) == ("runs/first", "tcp://head:8786")
     with pytest.raises(ValueError, match="nothing but --cluster can be given"):
         train.parse(["--resume", "runs/first", "--cluster=tcp://head:8786", "--seed", "2"])
+
+
+def test_a_setting_begins_the_other_processes(tmp_path: Path) -> None:
+    """From train.py to the evaluation, and again from the folder; the environment is left as it was."""
+    import train
+
+    before = dict(os.environ)
+    config = tmp_path / "tiny.toml"
+    config.write_text(
+        "total_decisions = 512\nthreads = 1\nnetwork = {hidden = 16, layers = 1}\n"
+        "ppo = {num_envs = 8, steps = 16, minibatch = 50}\nevaluation = {deals = 3, every = 100}\n"
+    )
+    for processes in (1, 2):
+        given = ["--config", str(config), "--processes", str(processes), "--run", str(tmp_path / str(processes))]
+        assert train.main(given) == 0
+    alone, together = (rows_of(tmp_path / str(processes)) for processes in (1, 2))
+    assert [row["losses/entropy"] for row in together] == pytest.approx([row["losses/entropy"] for row in alone])
+    (tmp_path / "2" / EVALUATION).unlink()
+    assert train.main(["--resume", str(tmp_path / "2")]) == 0
+    assert len(json.loads((tmp_path / "2" / EVALUATION).read_text())) == 2
+    assert (dict(os.environ), ranks()) == (before, Ranks())
