@@ -153,13 +153,12 @@ def _others(count: int, command: Sequence[str]) -> Iterator[None]:
     told = {"MASTER_ADDR": _HERE, "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
     places = [{"RANK": str(number), "LOCAL_RANK": str(number)} for number in range(count)]
     others = [subprocess.Popen(command, env={**os.environ, **told, **place}) for place in places[1:]]
-    before = dict(os.environ)
     os.environ.update(told | places[0])
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        for name in told | places[0]:
+            del os.environ[name]
         for other in others:  # each ends with the work, or with the connection to this one
             try:
                 other.wait(_PATIENCE)
