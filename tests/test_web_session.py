@@ -222,7 +222,7 @@ class Noting:
 def test_agents_remember_the_deals_of_an_evening_until_the_seats_change() -> None:
     session, noting = Session(Rules(), TABLE, 4), Noting()
     session._agents[2] = noting
-    session._memories = session._new_memories()
+    session._sit_down()
     for deals, same in ((0, False), (1, False), (2, True), (0, False)):
         played(session, random.Random(0))
         assert noting.asked == deals
