@@ -28,7 +28,7 @@ from functools import cache, partial
 from itertools import islice
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from threading import Lock
+from threading import Lock, Thread
 from types import ModuleType
 from typing import Any
 
@@ -284,11 +284,20 @@ class Process:
 def _work(pipe: Connection) -> None:
     """In a process of its own: do the pieces that come, until no more do."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends this one
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         while True:
             pipe.send_bytes(_answer(pipe.recv_bytes()))
     except (EOFError, OSError, KeyboardInterrupt):  # the main process is gone, or a run was told to stop
         return
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed ends nobody, and a piece may take long."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _answer(call: bytes) -> bytes:

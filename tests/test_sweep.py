@@ -205,6 +205,7 @@ def test_the_interquartile_mean_is_that_of_the_middle_half() -> None:
         (SEARCH.replace("seeds", "sampler = []\nseeds"), r"sampler=\[\] is not allowed"),
         (SEARCH.replace("trials = 7", "trials = '4'"), "trials='4' is not allowed"),
         (SEARCH.replace("at_once = 2", "at_once = 1.5"), "at_once=1.5 is not allowed"),
+        (SEARCH.replace("high = 4", "high = 4.0"), r"ppo.epochs=4.0 is not allowed: it must be a int"),
         (GRID.replace("seeds", "trials = 5\nseeds"), "trials=5 is not allowed: it must be left out where"),
         (GRID.replace("seeds", "sampler = 'zz'\nseeds"), "sampler='zz' is not allowed: it must be left out where"),
         (GRID.replace("[3, 4, 5]", "[1, 1.5]"), "seeds=1.5 is not allowed"),
@@ -225,13 +226,34 @@ def test_no_more_trials_are_tried_at_once_than_there_are(file: Path) -> None:
         assert Sweep.read(file).at_once == at_once
 
 
+def test_a_search_draws_values_of_the_settings_type_and_none_that_are_not_allowed_together(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna")
+    search = SEARCH.partition("[search]")[0] + '[search]\n"ppo.gamma" = {low = 0, high = 1}\n'
+    search += '"ppo.num_envs" = {choices = [2, 1]}\n"ppo.steps" = {choices = [2, 1]}\n'
+    file.write_text(search, encoding="utf-8")
+    tried: list[tuple[float, int, int]] = []
+
+    def result(configs: Any, staged: bool, folder: Path) -> dict[str, float]:
+        settings = configs[0].settings
+        tried.append((settings.gamma, settings.num_envs, settings.steps))
+        return {"random": 0.5}
+
+    monkeypatch.setattr(agents.sweep, "train_one", result)
+    assert len(swept(file, "runs")) == 7
+    assert all(type(gamma) is float and 0 < gamma < 1 for gamma, *_ in tried)
+    drawn = {(envs, steps) for _, envs, steps in tried}
+    assert len(drawn) > 1 and (1, 1) not in drawn  # one decision is not enough
+
+
 def test_a_refused_sweep_leaves_its_folder_free(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one that is refused for what was drawn."""
     pytest.importorskip("optuna")
     file.write_text(SEARCH, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agents.sweep, "_drawn", lambda *_: -1.0)
-        with pytest.raises(ValueError, match="is not allowed"):
+        patch.setattr(Sweep, "_drawn", lambda *_: -1.0)
+        with pytest.raises(ValueError, match="100 trials one after the other .* since ppo.clip=-1.0 is not allowed"):
             swept(file, "runs")
     assert not (file.parent / "runs" / SWEEP).exists()
     monkeypatch.setattr(agents.sweep, "train_one", lambda *_: {"random": 0.5})
