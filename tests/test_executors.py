@@ -196,6 +196,27 @@ def test_what_cannot_be_unpickled_is_told_by_its_text(monkeypatch: pytest.Monkey
     assert "in fail_with_two_arguments" in raised.__notes__[0]
 
 
+class OneProcessError(Exception):
+    """Can be made anew in the process that raised it alone."""
+
+    def __init__(self, process: int) -> None:
+        super().__init__(process)
+        if process != os.getpid():
+            raise TypeError("of another process")
+
+
+def give_what_nobody_else_can_read() -> OneProcessError:
+    return OneProcessError(os.getpid())
+
+
+def test_what_this_process_cannot_read_is_told_and_costs_no_other_piece() -> None:
+    with Processes(1) as executor:
+        unreadable, fine = submit(executor, give_what_nobody_else_can_read), submit(executor, abs, -2)
+        with pytest.raises(RuntimeError, match=r"cannot read what came of it \(TypeError: of another process\)"):
+            result_of(unreadable)
+        assert result_of(fine) == 2
+
+
 @pytest.mark.parametrize(
     ("how", "said"),
     [

@@ -253,7 +253,7 @@ def test_a_refused_sweep_leaves_its_folder_free(file: Path, monkeypatch: pytest.
     file.write_text(SEARCH, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Sweep, "_drawn", lambda *_: -1.0)
-        with pytest.raises(ValueError, match="100 trials one after the other .* since ppo.clip=-1.0 is not allowed"):
+        with pytest.raises(ValueError, match=r"100 trials one after the other .* since ppo\.epochs=-1\.0 is not"):
             swept(file, "runs")
     assert not (file.parent / "runs" / SWEEP).exists()
     monkeypatch.setattr(agents.sweep, "train_one", lambda *_: {"random": 0.5})
