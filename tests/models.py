@@ -149,9 +149,11 @@ class Slow(Model):
 
 
 def is_over(process: int) -> bool:
-    """Whether a process has ended, and somebody has waited for that."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
+    """Whether a process ends soon, and somebody waits for that."""
+    for _ in range(2000):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
     return False

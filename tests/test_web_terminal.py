@@ -18,7 +18,7 @@ from rich.console import Console
 
 from rs_env import Rules, replay
 from rs_env.cards import PICKUP
-from rs_env.web import terminal
+from rs_env.web import minds, terminal
 from rs_env.web.commands import Play, main
 from rs_env.web.session import PERSON, Session
 from rs_env.web.terminal import chosen, play_in_terminal
@@ -143,6 +143,7 @@ def test_others_cards_are_not_shown(monkeypatch: Any, screen: Console) -> None:
 def test_an_agent_that_fails_is_told_of(monkeypatch: Any, screen: Console, tmp_path: Path) -> None:
     session = Session(Rules(), TABLE, 3)
     session._agents = [None, *[Broken("no idea")] * 3]
+    monkeypatch.setattr(minds, "answers_at_once", lambda agent: True)  # it needs no process to fail in
     answers(monkeypatch, "1", "q")
     play_in_terminal(session, tmp_path, 0.0, None)
     assert "broken failed: RuntimeError: no idea" in shown(screen)
@@ -150,6 +151,7 @@ def test_an_agent_that_fails_is_told_of(monkeypatch: Any, screen: Console, tmp_p
 
 def test_a_hint_that_fails_ends_no_game(monkeypatch: Any, screen: Console) -> None:
     monkeypatch.setattr(terminal, "as_agent", lambda name: Broken("no [idea]"))
+    monkeypatch.setattr(minds, "answers_at_once", lambda agent: True)
     session = Session(Rules.preset("tiny"), [PERSON, "random"], 1)
     asked = answers(monkeypatch, "h", "q")
     play_in_terminal(session, None, 0.0, "broken")
@@ -165,7 +167,7 @@ def test_ctrl_c_gives_up_a_hint_and_the_process_that_thinks_about_it(
 
     def interrupt() -> None:
         processes.append(slow.thinks())
-        signal.raise_signal(signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
     play_in_terminal(Session(Rules(), TABLE, 1), None, 0.0, "slow")
