@@ -304,8 +304,8 @@ def test_what_is_drawn_for_a_game_does_not_depend_on_those_beside_it() -> None:
 def test_actions_are_drawn_as_likely_as_the_policy_has_them(tmp_path: Path) -> None:
     ppo = replace(config_of("ppo", tmp_path), settings=PPOConfig(num_envs=400, steps=2)).make_learner()
     assert isinstance(ppo, PPO)
-    policy = torch.tensor([0.5, 0.0, 0.3, 0.2]).log().expand(400, 4)
-    ppo._look = lambda t, games: (policy, np.zeros(len(games)))  # type: ignore[method-assign]
+    policy = torch.tensor([[0.5, 0.0, 0.3, 0.2]]).log()
+    ppo._look = lambda t, games: (policy.expand(len(games), 4), np.zeros(len(games)))  # type: ignore[method-assign]
     drawn = np.concatenate([ppo._decide(t, np.arange(400)) for t in range(3, 5)])
     assert np.bincount(drawn, minlength=4) / 800 == pytest.approx([0.5, 0.0, 0.3, 0.2], abs=0.06)
     assert np.array_equal(ppo._decide(3, np.arange(100, 105)), drawn[100:105])

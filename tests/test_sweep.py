@@ -48,13 +48,29 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a sweep that nothing happened to."""
-    folder = tmp_path_factory.mktemp("whole")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """The folder of a sweep that was stopped in its third run and given again, and how many runs were begun."""
+    folder, train, calls = tmp_path_factory.mktemp("stopped"), Run.train, 0
+
+    def stops(run: Run, *arguments: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        return calls != 3 and train(run, *arguments)
+
     (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
     (folder / "sweep.toml").write_text(GRID, encoding="utf-8")
-    swept(folder / "sweep.toml", "runs")
-    return folder / "runs"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "train", stops)
+        with pytest.raises(KeyboardInterrupt, match=r"go on with: python -m agents\.sweep"):
+            swept(folder / "sweep.toml", "runs")
+        swept(folder / "sweep.toml", "runs")
+    return folder / "runs", calls
+
+
+@pytest.fixture(scope="module")
+def whole(stopped: tuple[Path, int]) -> Path:
+    """The folder of a sweep, with all of its runs."""
+    return stopped[0]
 
 
 def results_in(folder: Path) -> list[dict[str, Any]]:
@@ -67,31 +83,24 @@ def swept(file: Path, name: str) -> list[dict[str, Any]]:
     return results_in(folder)
 
 
-def test_a_sweep_that_is_stopped_goes_on_to_the_same_results(
-    file: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_sweep_that_is_stopped_goes_on_with_what_is_missing(
+    stopped: tuple[Path, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = results_in(whole)
-    assert [result["settings"] for result in expected] == [{"ppo.learning_rate": rate} for rate in (1e-3, 1e-1)]
-    assert [len(result["win_shares"]) for result in expected] == [3, 3]
-    assert [point["seeds"] for point in expected[0]["curve"]] == [3, 3, 3]
-    train, calls = Run.train, 0
-
-    def stopped(run: Run, *arguments: Any) -> bool:
-        nonlocal calls
-        calls += 1
-        return calls != 3 and train(run, *arguments)
-
-    monkeypatch.setattr(Run, "train", stopped)
-    with pytest.raises(KeyboardInterrupt, match=r"go on with: python -m agents\.sweep"):
-        swept(file, "part")
-    assert swept(file, "part") == expected
+    folder, calls = stopped
     assert calls == 3 + 4  # two were done
-    assert swept(file, "part") == expected and calls == 7
-    table = (file.parent / "part" / TABLE).read_text(encoding="utf-8").splitlines()
+    results = results_in(folder)
+    assert [result["settings"] for result in results] == [{"ppo.learning_rate": rate} for rate in (1e-3, 1e-1)]
+    assert [len(result["win_shares"]) for result in results] == [3, 3]
+    assert [point["seeds"] for point in results[0]["curve"]] == [3, 3, 3]
+    monkeypatch.delattr(Run, "train")
+    assert swept(folder.parent / "sweep.toml", "runs") == results
+    table = (folder / TABLE).read_text(encoding="utf-8").splitlines()
     assert len(table) == 4 and "| ppo.learning_rate |" in table[0] and "against low" in table[0]
 
 
-def test_workers_train_the_same_runs(file: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_train_the_same_runs_as_a_sweep_that_was_stopped(
+    file: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     @contextmanager
     def threads(command: Command) -> Iterator[tuple[ThreadPoolExecutor, int]]:
         with ThreadPoolExecutor(3) as executor:
