@@ -44,8 +44,7 @@ class Collector:
     has one, then the `steps` new ones. states: keep the global states too. notes: how many numbers the learner notes of
     each decision.
 
-    Several ranks share the games out, evenly: each has the games, decks and seats of its numbers. everywhere: whether
-    the learner has all seats of all games.
+    Several ranks share the games out, evenly: each has the games, decks and seats of its numbers, from `first_game` on.
 
     The learner acts for its seats by a function. Frozen agents are asked like any agent. Before each rollout they are
     reset to a seed of the configuration's seed and the iteration, so that a run that is continued plays the same games.
@@ -63,7 +62,7 @@ class Collector:
         n = config.rules.num_players
         self.seed, self.ranks = config.seed, ranks()
         self._part, everyone = self.ranks.part("num_envs", games), games
-        games = self._part.stop - self._part.start
+        self.first_game, games = self._part.start, self._part.stop - self._part.start
         self.company = Company.self_play(n) if company is None else company
         self._suspicion = Suspicion() if config.network.suspects else None
         self._keeps_events = self._suspicion is not None or any(map(wants_histories, self.company.frozen))
@@ -77,9 +76,7 @@ class Collector:
         self._keeps_states, width = states, state_spec(n).size if states else 0
         self._carried = ("observation", "action_mask", "action", "notes", *(["state"] if states else []))
         self.rollout = Rollout.empty(n + steps, games, n, size, NUM_ACTIONS, width, notes)
-        seats = self.company.seats_of(everyone, n)
-        self.everywhere = bool((seats == LEARNER).all())
-        self.player = seats[self._part]  # in each game, on each seat
+        self.player = self.company.seats_of(everyone, n)[self._part]  # in each game, on each seat
         self.rollout.learns[:] = False
         self._views = empty_views(config.rules, games)
         self._open = self._open_decisions()
@@ -151,7 +148,7 @@ class Collector:
         player = self._movers(t)
         rollout.learns[t] = player == LEARNER
         games = np.flatnonzero(rollout.learns[t])
-        if len(games) or self.ranks.size > 1:  # the draws of other ranks are draws all the same
+        if len(games):
             rollout.action[t, games] = decide(t, games)
         act_frozen(self.company, player, self.env, self._views, rollout.action[t])
 

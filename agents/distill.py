@@ -239,7 +239,8 @@ class Distill:
         device = self.config.device
         taught = torch.from_numpy(self._values[rows]).to(device)
         legal = ~taught.isnan()
-        log_probs, value = network(torch.from_numpy(self._observation[rows]).to(device), legal.to(torch.int8))
+        with self.config.computing():
+            log_probs, value = network(torch.from_numpy(self._observation[rows]).to(device), legal.to(torch.int8))
         goal = (taught / self.settings.temperature).masked_fill(~legal, -torch.inf).log_softmax(-1)
         cross_entropy = -(goal.exp() * log_probs.clamp_min(-1e9)).sum(-1)
         best = taught.masked_fill(~legal, -torch.inf).amax(-1)

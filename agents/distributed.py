@@ -4,8 +4,8 @@ torchrun --nproc-per-node=2 train.py --config configs/default.toml
 python train.py --config configs/default.toml --processes 2
 
 All settings are of the whole run: the ranks share out its games, the lessons and rows of each gradient step, and the
-evaluation. Draws are those of a run with one rank, and each rank takes its own of them; so any number of ranks learns
-the same, but for the rounding of sums. The first rank alone reads and writes the run's folder.
+evaluation. Draws belong to a game and its decision, or are made by all ranks alike; so any number of ranks learns the
+same, but for the rounding of sums. The first rank alone reads and writes the run's folder.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _joined() -> Iterator[Ranks]:
         yield Ranks()
         return
     if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())  # ranks on the CPU may be more
     dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     try:
         yield ranks()

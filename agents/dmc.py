@@ -140,7 +140,8 @@ class DMC:
         observation, mask = (
             self._on_device(column[t, games]) for column in (self.rollout.observation, self.rollout.action_mask)
         )
-        log_probs, _ = self.network(observation, mask)
+        with self.config.computing():
+            log_probs, _ = self.network(observation, mask)
         policy, mask = log_probs.cpu().exp(), mask.cpu()
         policy = (1 - explore) * policy + explore * mask / mask.sum(-1, keepdim=True)
         return sample(policy.log(), self.generator).numpy()
@@ -172,7 +173,8 @@ class DMC:
     def _gradient_step(self, columns: list[Tensor]) -> float:
         """One step of least squares; half the mean squared error before it."""
         observation, mask, action, returns = columns
-        log_probs, value = self.network(observation, mask)
+        with self.config.computing():
+            log_probs, value = self.network(observation, mask)
         worth = value + self.settings.temperature * log_probs.gather(1, action[:, None]).squeeze(1)
         loss = 0.5 * (worth - returns).square().mean()
         self.optimizer.zero_grad()

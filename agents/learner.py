@@ -8,6 +8,7 @@ one line in `agents.registry`. `agents.ppo` is an example. Parts to build it fro
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
@@ -26,6 +27,7 @@ from rs_env.agent import Agent
 from rs_env.checks import check_whole
 from rs_env.rules import Rules
 
+PRECISIONS = ("float32", "bf16")
 _torch_draws = Lock()  # of the one generator that a process has, whatever threads train in it
 
 
@@ -41,6 +43,10 @@ class LearnerConfig:
     """Of decks, exploration and the network's first weights."""
     device: str = "cpu"
     """Where the network computes, as PyTorch names it: cpu, cuda, cuda:1, mps."""
+    precision: str = "float32"
+    """How networks compute while they are trained: float32, or bf16, which multiplies matrices in bfloat16 and keeps
+    weights, gradients and outputs in float32.
+    """
     network: NetworkConfig = field(default_factory=NetworkConfig)
     start: str = ""
     """Run folder or checkpoint file whose network to begin with; empty: new weights from the seed."""
@@ -51,10 +57,18 @@ class LearnerConfig:
         object.__setattr__(self, "seed", seed)  # a plain int, as JSON needs it
         there = devices()
         check("device", self.device, self.device in there, f"one that PyTorch has here: {', '.join(there)}")
+        known = ", ".join(map(repr, PRECISIONS))
+        check("precision", self.precision, self.precision in PRECISIONS, f"one of {known}")
 
     def iterations_of(self, decisions: int) -> int:
         """Number of iterations of this many decisions each; at least one."""
         return max(1, round(self.total_decisions / decisions))
+
+    def computing(self) -> AbstractContextManager[None]:
+        """Within, networks compute in the run's precision. Losses and gradients are left outside, as torch has it."""
+        if self.precision == "float32":
+            return nullcontext()
+        return torch.autocast(torch.device(self.device).type, torch.bfloat16)
 
     def new_network(self) -> nn.Module:
         """The network on its device, with its first weights from the seed, or from `start`."""

@@ -79,8 +79,9 @@ class PolicyValueNet(BySuit):
         """
         features = self.features(observation)
         summary = features.mean(1)
-        logits = torch.cat([self.card_head(features).flatten(1), self.pickup_head(summary)], -1)
-        return logits.masked_fill(action_mask == 0, -torch.inf).log_softmax(-1), self.value_head(summary).squeeze(-1)
+        logits = torch.cat([self.card_head(features).flatten(1), self.pickup_head(summary)], -1).float()
+        value = self.value_head(summary).squeeze(-1).float()  # as logits, in full also where layers are not
+        return logits.masked_fill(action_mask == 0, -torch.inf).log_softmax(-1), value
 
 
 class SuspectsNet(PolicyValueNet):
@@ -107,7 +108,7 @@ class CentralCritic(BySuit):
 
     def forward(self, state: Tensor, seat: Tensor) -> Tensor:
         """Values (B,) of these seats, int64 (B,), in these states, int8 (B, S)."""
-        return self.value_head(self.features(state).mean(1)).gather(1, seat[:, None]).squeeze(1)
+        return self.value_head(self.features(state).mean(1)).gather(1, seat[:, None]).squeeze(1).float()
 
 
 def _in_two_parts(layer: nn.Linear, by_suit: Tensor, common: Tensor) -> Tensor:

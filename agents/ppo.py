@@ -29,9 +29,10 @@ from agents.collector import Collector
 from agents.company import Company
 from agents.distributed import ranks
 from agents.learner import LearnerConfig
-from agents.networks import entropy, sample
+from agents.networks import entropy
 from agents.policy import PolicyAgent, policy_agent
 from agents.settings import MOST, check
+from rs_env.encoding import draws_of_games, pick
 
 LOWEST_LEARNING_RATE = 0.1  # of the first
 CRITICS = ("own", "central")
@@ -93,8 +94,8 @@ class PPOConfig:
 class PPO:
     """A `Learner`: ``iterate()`` plays ``settings.steps`` decisions in each game and learns from them.
 
-    Draws come from one generator on the CPU, whatever the device: first those of the actions, then the order of
-    minibatches. Several ranks make the same draws, for all games; each plays and learns from its own.
+    Actions are drawn by the seed, the number of the game and that of its decision, whatever the device and whichever
+    rank plays the game. The order of minibatches comes from one generator, the same on every rank.
     """
 
     works_in_ranks = True
@@ -171,33 +172,23 @@ class PPO:
 
     def _decide(self, t: int, games: np.ndarray) -> np.ndarray:
         log_probs, self.value[t, games] = self._look(t, games)
-        action = self._sample(log_probs)
-        self.log_prob[t, games] = log_probs.gather(1, action[:, None]).squeeze(1).numpy()
-        return action.numpy()
-
-    def _sample(self, log_probs: Tensor) -> Tensor:
-        """Actions (G,), of draws for the games of all ranks."""
-        if self.ranks.size == 1:
-            return sample(log_probs, self.generator)
-        own = len(log_probs)
-        counts = [own] * self.ranks.size if self.collector.everywhere else self.ranks.of_each(own)
-        begin = sum(counts[: self.ranks.number])
-        everyone = torch.zeros(sum(counts), log_probs.shape[1])  # of others any policy: what they draw is theirs
-        everyone[begin : begin + own] = log_probs
-        return sample(everyone, self.generator)[begin : begin + own] if len(everyone) else everyone[:, 0].long()
+        decision = self.iteration * self.settings.steps + t
+        marks = draws_of_games(self.config.seed, self.collector.first_game + games, decision)
+        action = pick(log_probs.double().exp().cumsum(1).numpy(), marks)
+        self.log_prob[t, games] = log_probs.numpy()[np.arange(len(games)), action]
+        return action
 
     @torch.inference_mode()
     def _look(self, t: int, games: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """Log-probabilities of the policy and values of the critic, on the CPU."""
         rollout = self.rollout
-        if not len(games):  # of a rank, where the learner has no seat to move
-            return torch.zeros(0, rollout.action_mask.shape[2]), np.zeros(0, np.float32)
-        log_probs, value = self.network(
-            self._on_device(rollout.observation[t, games]), self._on_device(rollout.action_mask[t, games])
-        )
-        if self.critic is not None:
-            seat = self._on_device(rollout.seat[t, games].astype(np.int64))
-            value = self.critic(self._on_device(rollout.state[t, games]), seat)
+        with self.config.computing():
+            log_probs, value = self.network(
+                self._on_device(rollout.observation[t, games]), self._on_device(rollout.action_mask[t, games])
+            )
+            if self.critic is not None:
+                seat = self._on_device(rollout.seat[t, games].astype(np.int64))
+                value = self.critic(self._on_device(rollout.state[t, games]), seat)
         return log_probs.cpu(), value.cpu().numpy()
 
     def _on_device(self, array: np.ndarray) -> Tensor:
@@ -283,21 +274,25 @@ class PPO:
             return self.ranks.mean(values if mine else values[:0], len(part))
 
         observation, mask, action, old_log_prob, state, seat = (column[rows] for column in columns)
-        log_probs, value = self._parallel(observation, mask)
+        with self.config.computing():
+            log_probs, value = self._parallel(observation, mask)
+            central = None if self._parallel_critic is None else self._parallel_critic(state, seat)
         log_ratio = log_probs.gather(1, action[:, None]).squeeze(1) - old_log_prob
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
         policy_loss = -mean(torch.min(advantage * ratio, advantage * clipped))
         value_loss = 0.5 * mean((value - returns).square())
         critic_loss = value_loss
-        if self._parallel_critic is not None:
-            critic_loss = 0.5 * mean((self._parallel_critic(state, seat) - returns).square())
+        if central is not None:
+            critic_loss = 0.5 * mean((central - returns).square())
         mean_entropy = mean(entropy(log_probs))
         loss = policy_loss + settings.value_weight * value_loss - entropy_weight * mean_entropy
         if self.critic is not None:
             loss = loss + settings.value_weight * critic_loss
         if before is not None:
-            loss = loss + settings.kl_weight * mean(_divergence(before, observation, mask, log_probs))
+            with torch.no_grad(), self.config.computing():
+                old, _ = before(observation, mask)
+            loss = loss + settings.kl_weight * mean(_divergence(old, log_probs))
         self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._parameters(), settings.max_grad_norm)
@@ -313,8 +308,6 @@ class PPO:
             }
 
 
-def _divergence(before: nn.Module, observation: Tensor, mask: Tensor, log_probs: Tensor) -> Tensor:
-    """Kullback-Leibler divergences (B,) of these log-probabilities (B, 53) from the earlier network's."""
-    with torch.no_grad():
-        old, _ = before(observation, mask)
+def _divergence(old: Tensor, log_probs: Tensor) -> Tensor:
+    """Kullback-Leibler divergences (B,) of these log-probabilities (B, 53) from the old ones."""
     return (old.exp() * (old.clamp_min(-1e9) - log_probs.clamp_min(-1e9))).sum(-1)

@@ -55,6 +55,7 @@ from rs_env.flags import Folder, OptionalFolder, Whole, parsed
 SWEEP, RESULTS, TABLE = "sweep.json", "results.json", "results.md"
 SAMPLERS = {"tpe": "TPESampler", "random": "RandomSampler", "qmc": "QMCSampler", "cmaes": "CmaEsSampler"}
 _OF_A_SEARCH = ("sampler", "trials", "at_once", "sampler_seed")
+_DRAWS = 100  # trials that are not allowed, one after the other, before a search is given up
 _KEYS = ("config", "seeds", "grid", "search", *_OF_A_SEARCH)
 _NOT_SWEPT = {
     "seed": "left to seeds",
@@ -168,12 +169,42 @@ class Sweep:
             sampler = getattr(optuna.samplers, SAMPLERS[self.sampler])(seed=self.sampler_seed)
         study = optuna.create_study(sampler=sampler, direction="maximize")
         for begin in range(0, self.trials, self.at_once):
-            trials = [study.ask() for _ in range(min(self.at_once, self.trials - begin))]
-            results = yield [
-                {name: _drawn(trial, name, told) for name, told in self.search.items()} for trial in trials
-            ]
-            for trial, result in zip(trials, results, strict=True):
+            trials = [self._trial(study) for _ in range(min(self.at_once, self.trials - begin))]
+            results = yield [values for _, values in trials]
+            for (trial, _), result in zip(trials, results, strict=True):
                 study.tell(trial, result)
+
+    def _trial(self, study: Any) -> tuple[Any, Values]:
+        """A trial whose settings are allowed together, and they. Others are told to the sampler as failed, and drawn
+        again. Raises ValueError where it draws nothing else.
+        """
+        from optuna.trial import TrialState
+
+        for _ in range(_DRAWS):
+            trial = study.ask()
+            values = {name: self._drawn(trial, name, told) for name, told in self.search.items()}
+            try:
+                self.configs(values, self.seeds[0])
+            except ValueError as error:
+                study.tell(trial, state=TrialState.FAIL)
+                reason = error
+            else:
+                return trial, values
+        raise ValueError(f"search: {_DRAWS} trials one after the other are not allowed, the last one since {reason}")
+
+    def _drawn(self, trial: Any, name: str, told: dict[str, Any]) -> Any:
+        """A setting's value, of the setting's type whatever that of the ends of its range."""
+        if "choices" in told:
+            return trial.suggest_categorical(name, told["choices"])
+        whole = type(self._default(name)) is int
+        return (trial.suggest_int if whole else trial.suggest_float)(name, **told)
+
+    def _default(self, name: str) -> Any:
+        """What the experiment has for a setting; None where there is none of that name."""
+        found: Any = self.experiment.settings.to_dict()
+        for part in name.split("."):
+            found = found.get(part) if isinstance(found, dict) else None
+        return found
 
     def _examples(self) -> Iterator[Values]:
         """All settings of a grid; of a search, each choice and end of a range, beside the first of each other one."""
@@ -207,13 +238,6 @@ def _check_range(name: str, told: Any) -> None:
 def _has(table: dict[str, Any], name: str) -> bool:
     first, _, rest = name.partition(".")
     return first in table and (not rest or _has(table[first], rest))
-
-
-def _drawn(trial: Any, name: str, told: dict[str, Any]) -> Any:
-    if "choices" in told:
-        return trial.suggest_categorical(name, told["choices"])
-    whole = isinstance(told["low"], int) and isinstance(told["high"], int)
-    return (trial.suggest_int if whole else trial.suggest_float)(name, **told)
 
 
 # The table

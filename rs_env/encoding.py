@@ -11,7 +11,7 @@ from rs_env.engine.bits import address_of, unpack_actions
 from rs_env.engine.jit import njit
 from rs_env.engine.layout import check_observation_dtype, scaled
 from rs_env.engine.observation import encode_view, observation_spec
-from rs_env.engine.rng import unit
+from rs_env.engine.rng import CHOICE, deal_stream, game_key, unit
 from rs_env.engine.view import as_views, view_key
 
 
@@ -43,6 +43,15 @@ def draws(views: np.ndarray, seeds: np.ndarray) -> np.ndarray:
     return numbers
 
 
+def draws_of_games(seed: int, games: np.ndarray, decision: int) -> np.ndarray:
+    """A random number in [0, 1) for a decision of each of these games, float64 (G,), by its number, that of the game
+    (integers (G,)) and the seed alone: whoever plays some of the games draws the same in them.
+    """
+    numbers = np.empty(len(games))
+    _draw_of_games(np.uint64(seed), games.astype(np.uint64), decision, numbers)
+    return numbers
+
+
 @njit(cache=True, nogil=True)
 def _encode(views, observation, mask):
     size = observation.shape[0] // views.shape[0]
@@ -55,6 +64,12 @@ def _encode(views, observation, mask):
 def _draw(views, seeds, numbers):
     for i in range(views.shape[0]):
         numbers[i] = unit(view_key(views[i], seeds[i]))
+
+
+@njit(cache=True, nogil=True)
+def _draw_of_games(seed, games, decision, numbers):
+    for i in range(games.shape[0]):
+        numbers[i] = unit(deal_stream(game_key(seed, games[i]), decision, CHOICE))
 
 
 def pick(cumulated: np.ndarray, marks: np.ndarray) -> np.ndarray:

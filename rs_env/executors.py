@@ -24,11 +24,11 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from threading import Lock
+from threading import Lock, Thread
 from types import ModuleType
 from typing import Any
 
@@ -190,10 +190,10 @@ class Processes(ThreadPoolExecutor):
 
     def __init__(self, count: int, *, with_main: bool = True, daemon: bool = True) -> None:
         super().__init__(count)
-        self._with_main, self._daemon = with_main, daemon
+        self._new_process = partial(Process, with_main=with_main, daemon=daemon)
         self._lock, self._closed = Lock(), False
-        self._idle: SimpleQueue[_Process] = SimpleQueue()
-        self._all: list[_Process] = []
+        self._idle: SimpleQueue[Process] = SimpleQueue()
+        self._all: list[Process] = []
         try:
             for _ in range(count):
                 self._idle.put(self._new())
@@ -233,32 +233,47 @@ class Processes(ThreadPoolExecutor):
             raise result
         return result
 
-    def _new(self, instead_of: _Process | None = None) -> _Process:
+    def _new(self, instead_of: Process | None = None) -> Process:
         with self._lock:
             if self._closed:
                 raise CancelledError
             if instead_of is not None:
                 self._all.remove(instead_of)
                 instead_of.end()
-            with _spawning, _one_thread_in_each(), nullcontext() if self._with_main else _without_main():
-                self._all.append(_Process(self._daemon))
+            self._all.append(self._new_process())
             return self._all[-1]
 
 
-class _Process:
-    """A process that does one piece after the other."""
+class UnreadableError(RuntimeError):
+    """A piece was done in another process, but what came of it cannot be unpickled in this one."""
 
-    def __init__(self, daemon: bool) -> None:
+
+class Process:
+    """A spawned process of this machine, on one thread, that does one piece after the other. For its parameters see
+    `Processes`.
+    """
+
+    def __init__(self, *, with_main: bool = True, daemon: bool = True) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would copy the locks of Numba's and torch's threads
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs,), daemon=daemon)
-        self._process.start()
+        with _spawning, _one_thread_in_each(), nullcontext() if with_main else _without_main():
+            self._process.start()
         theirs.close()  # so that ours ends when the process does
 
     def do(self, call: bytes) -> tuple[bool, Any]:
-        """Whether it went well, and the result, or what was raised. Raises EOFError or OSError where it dies."""
+        """Whether a piece, the pickle of a function, its arguments and those by name, went well, and the result, or
+        what was raised. Raises EOFError or OSError where the process dies, and UnreadableError.
+        """
         self._pipe.send_bytes(call)
-        return self._pipe.recv()
+        answer = self._pipe.recv_bytes()
+        try:
+            done, result = pickle.loads(answer)
+        except Exception as error:  # whatever the class of a result does when it is made anew
+            raise UnreadableError(
+                f"a piece was done, but this process cannot read what came of it ({type(error).__name__}: {error})"
+            ) from None
+        return done, result
 
     def end(self) -> None:
         """End it, whatever it is at."""
@@ -269,11 +284,20 @@ class _Process:
 def _work(pipe: Connection) -> None:
     """In a process of its own: do the pieces that come, until no more do."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends this one
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         while True:
             pipe.send_bytes(_answer(pipe.recv_bytes()))
     except (EOFError, OSError, KeyboardInterrupt):  # the main process is gone, or a run was told to stop
         return
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed ends nobody, and a piece may take long."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _answer(call: bytes) -> bytes:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+import time
 import zlib
+from pathlib import Path
 
 import numpy as np
 
 from rs_env.cards import members
 from rs_env.engine.state import STATE
 from rs_env.engine.view import view_key
+from rs_env.files import write_whole
 from rs_env.history import Histories, log_of
 
 
@@ -105,3 +109,51 @@ class Searching(Model):
             frame = frame.f_back
         if found:
             raise ValueError("found states")
+
+
+class Broken(Model):
+    """Fails with this text."""
+
+    name = "broken"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        raise RuntimeError(self.text)
+
+
+class Slow(Model):
+    """Thinks until the file ``go`` is in its folder. The file ``asked`` tells the process in which it thinks."""
+
+    name = "slow"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        write_whole(self.folder / "asked", str(os.getpid()))
+        while not (self.folder / "go").exists():
+            time.sleep(0.01)
+        return super().act(views, seeds)
+
+    def thinks(self) -> int:
+        """The process in which it thinks, as soon as it does."""
+        asked = self.folder / "asked"
+        while not asked.exists():
+            time.sleep(0.01)
+        process = int(asked.read_text())
+        asked.unlink()
+        return process
+
+
+def is_over(process: int) -> bool:
+    """Whether a process ends soon, and somebody waits for that."""
+    for _ in range(2000):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -168,13 +169,18 @@ def test_pieces_that_have_begun_are_ended_with_the_processes(tmp_path: Path) -> 
         result_of(endless)
 
 
-def test_what_a_piece_raises_is_raised_here_with_its_traceback() -> None:
+@pytest.fixture(scope="module")
+def one_process() -> Iterator[Processes]:
     with Processes(1) as executor:
-        failing, fine = submit(executor, int, "x"), submit(executor, abs, -2)
-        with pytest.raises(ValueError, match="invalid literal") as raised:
-            result_of(failing)
-        assert "executors.py" in raised.value.__notes__[0]
-        assert result_of(fine) == 2
+        yield executor
+
+
+def test_what_a_piece_raises_is_raised_here_with_its_traceback(one_process: Processes) -> None:
+    failing, fine = submit(one_process, int, "x"), submit(one_process, abs, -2)
+    with pytest.raises(ValueError, match="invalid literal") as raised:
+        result_of(failing)
+    assert "executors.py" in raised.value.__notes__[0]
+    assert result_of(fine) == 2
 
 
 class TwoArgumentsError(Exception):
@@ -194,6 +200,26 @@ def test_what_cannot_be_unpickled_is_told_by_its_text(monkeypatch: pytest.Monkey
     done, raised = pickle.loads(rs_env.executors._answer(pickle.dumps((fail_with_two_arguments, (), {}))))
     assert not done and isinstance(raised, RuntimeError) and str(raised) == "TwoArgumentsError: nothing at 7"
     assert "in fail_with_two_arguments" in raised.__notes__[0]
+
+
+class OneProcessError(Exception):
+    """Can be made anew in the process that raised it alone."""
+
+    def __init__(self, process: int) -> None:
+        super().__init__(process)
+        if process != os.getpid():
+            raise TypeError("of another process")
+
+
+def give_what_nobody_else_can_read() -> OneProcessError:
+    return OneProcessError(os.getpid())
+
+
+def test_what_this_process_cannot_read_is_told_and_costs_no_other_piece(one_process: Processes) -> None:
+    unreadable, fine = submit(one_process, give_what_nobody_else_can_read), submit(one_process, abs, -2)
+    with pytest.raises(RuntimeError, match=r"cannot read what came of it \(TypeError: of another process\)"):
+        result_of(unreadable)
+    assert result_of(fine) == 2
 
 
 @pytest.mark.parametrize(

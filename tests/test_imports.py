@@ -26,7 +26,8 @@ FLOORS = (
         "rs_env.rules",
         "rs_env.actions",
         "rs_env.notebook",
-        *(f"rs_env.render.{name}" for name in ("table", "text", "shapes", "themes", "scene", "picture", "svg")),
+        *(f"rs_env.render.{name}" for name in ("table", "text", "shapes", "themes", "scene", "fonts")),
+        *(f"rs_env.render.{name}" for name in ("picture", "svg")),
     ),
     ("rs_env.engine",),
     (

@@ -26,11 +26,13 @@ from agents.exploit import ExploitRun  # noqa: E402
 from agents.learner import LearnerConfig  # noqa: E402
 from agents.networks import sample  # noqa: E402
 from agents.policy import PolicyAgent  # noqa: E402
-from agents.ppo import PPOConfig  # noqa: E402
+from agents.ppo import PPO, PPOConfig  # noqa: E402
 from agents.registry import LEARNERS, Entry  # noqa: E402
 from agents.run import METRICS, Run  # noqa: E402
 from rs_env import Rules, make_agent  # noqa: E402
 from rs_env.arena import duel  # noqa: E402
+from rs_env.encoding import draws_of_games  # noqa: E402
+from rs_env.engine.observation import observation_spec  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 
@@ -263,12 +265,50 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_written(
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert LearnerConfig(device="cuda").device == "cuda"
     assert LearnerConfig(device="cuda:1").device == "cuda:1"
+    with pytest.raises(ValueError, match="precision='fp16' is not allowed: it must be one of 'float32', 'bf16'"):
+        LearnerConfig(precision="fp16")
     assert train.main(["--smoke", "--run", str(tmp_path / "run"), "--device", "cuda:2"]) == 2
     assert (
         "device='cuda:2' is not allowed: it must be one that PyTorch has here: cpu, cuda, cuda:0, cuda:1"
         in " ".join(capsys.readouterr().err.split())
     )
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("learner", ["ppo", "dmc", "distill"])
+def test_matrices_are_multiplied_in_bfloat16_where_that_is_asked_for(learner: str, tmp_path: Path) -> None:
+    fine, coarse = (replace(config_of(learner, tmp_path), precision=name) for name in ("float32", "bf16"))
+    learners = fine.make_learner(), coarse.make_learner()
+    seen = torch.ones(3, observation_spec(3).size, dtype=torch.int8), torch.ones(3, 53, dtype=torch.int8)
+    with torch.inference_mode(), coarse.computing():
+        log_probs, values = learners[1].network(*seen)  # type: ignore[attr-defined]
+    wanted, its_values = learners[0].network(*seen)  # type: ignore[attr-defined]
+    assert log_probs.dtype == values.dtype == torch.float32 and not torch.equal(log_probs, wanted)
+    assert torch.allclose(log_probs, wanted, atol=0.05) and torch.allclose(values, its_values, atol=0.1)
+    assert torch.allclose(log_probs.exp().sum(1), torch.ones(3), atol=1e-5)
+    metrics, rougher = (each.iterate() for each in learners)
+    loss = min(name for name in metrics if name.startswith("losses/") and "loss" in name.rpartition("/")[2])
+    assert rougher[loss] != metrics[loss] and rougher[loss] == pytest.approx(metrics[loss], rel=0.3, abs=0.05)
+    assert {weight.dtype for weight in learners[1].network.parameters()} == {torch.float32}  # type: ignore[attr-defined]
+
+
+def test_what_is_drawn_for_a_game_does_not_depend_on_those_beside_it() -> None:
+    drawn = draws_of_games(5, np.arange(2000), 7)
+    assert np.array_equal(draws_of_games(5, np.arange(500, 503), 7), drawn[500:503])
+    others = draws_of_games(6, np.arange(2000), 7), draws_of_games(5, np.arange(2000), 8)
+    for other in others:
+        assert abs(np.corrcoef(drawn, other)[0, 1]) < 0.08
+    assert abs(drawn.mean() - 0.5) < 0.02 and drawn.min() >= 0 and drawn.max() < 1
+
+
+def test_actions_are_drawn_as_likely_as_the_policy_has_them(tmp_path: Path) -> None:
+    ppo = replace(config_of("ppo", tmp_path), settings=PPOConfig(num_envs=400, steps=2)).make_learner()
+    assert isinstance(ppo, PPO)
+    policy = torch.tensor([[0.5, 0.0, 0.3, 0.2]]).log()
+    ppo._look = lambda t, games: (policy.expand(len(games), 4), np.zeros(len(games)))  # type: ignore[method-assign]
+    drawn = np.concatenate([ppo._decide(t, np.arange(400)) for t in range(3, 5)])
+    assert np.bincount(drawn, minlength=4) / 800 == pytest.approx([0.5, 0.0, 0.3, 0.2], abs=0.06)
+    assert np.array_equal(ppo._decide(3, np.arange(100, 105)), drawn[100:105])
 
 
 def test_a_checkpoint_of_another_device_can_be_played_here(config: TrainConfig, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from rs_env.render import (
     table_of_view,
     text_of_table,
 )
+from rs_env.render import fonts as fonts_of_pictures
 from rs_env.render.scene import scene_of
 from rs_env.render.shapes import CardShape, elided, text_width
 from rs_env.rules import PRESETS, Rules, preset_of
@@ -267,9 +268,74 @@ def test_long_and_strange_names_are_drawn() -> None:
     assert table.seats[0].name == "A" * 200 and table.seats[3].name == "x y[31m"
     assert picture_of_table(table).shape == (640, 960, 3)
     texts = [element.text for element in ElementTree.fromstring(svg_of_table(table)).iter() if element.text]
-    assert "Zoë & <Bob>" in texts
+    assert {"Zoë & <Bob>", "王小明"} <= set(texts)  # whatever shows it has fonts of its own
     assert any(text.startswith("AAA") and text.endswith("…") for text in texts)
     assert text_width(elided("W" * 100, 10, 50), 10) <= 50 and elided("short", 10, 100) == "short"
+
+
+STRANGE = ["王小明", "山田 Taro", "Зоя", "عمر", "🂡🃏", "Zoë"]
+
+
+@pytest.fixture
+def fonts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The module on a system whose fonts are in `tmp_path`."""
+    forget = [fonts_of_pictures._files, fonts_of_pictures._file_for, fonts_of_pictures._has]
+    monkeypatch.setattr(fonts_of_pictures, "_folders", lambda: [tmp_path])
+    for function in forget:
+        function.cache_clear()
+    yield fonts_of_pictures
+    for function in forget:
+        function.cache_clear()
+
+
+def make_font(path: Path, letters: str) -> None:
+    """A font with squares of several sizes for letters."""
+    builder = pytest.importorskip("fontTools.fontBuilder").FontBuilder(1000)
+    pens = pytest.importorskip("fontTools.pens.ttGlyphPen")
+    names = [".notdef", *(f"letter{k}" for k in range(len(letters)))]
+    glyphs = {}
+    for number, name in enumerate(names):
+        pen, end = pens.TTGlyphPen(None), 300 + 100 * number
+        pen.moveTo((100, 0))
+        for point in ((100, end), (end, end), (end, 0)):
+            pen.lineTo(point)
+        pen.closePath()
+        glyphs[name] = pen.glyph()
+    builder.setupGlyphOrder(names)
+    builder.setupCharacterMap({ord(letter): name for letter, name in zip(letters, names[1:], strict=True)})
+    builder.setupGlyf(glyphs)
+    builder.setupHorizontalMetrics(dict.fromkeys(names, (1000, 100)))
+    builder.setupHorizontalHeader(ascent=800, descent=-200)
+    builder.setupNameTable({"familyName": path.stem, "styleName": "Regular"})
+    builder.setupOS2()
+    builder.setupPost()
+    builder.save(path)
+
+
+def test_a_name_that_no_font_has_is_told_by_its_seat_and_what_ascii_has_of_it(fonts: Any) -> None:
+    table = table_of_game(Game(num_players=6), STRANGE)
+    told = [seat.name for seat in fonts.drawable(table).seats]
+    assert told == ["seat 0", "seat 1 Taro", "seat 2", "seat 3", "seat 4", "seat 5 Zoe"]
+    plainly = [table_of_game(Game(num_players=6), names) for names in (STRANGE, told)]
+    assert picture_of_table(plainly[0], SMALL).tobytes() == picture_of_table(plainly[1], SMALL).tobytes()
+    assert fonts.font_of("王…", 9)[0] == "..."
+
+
+def test_a_name_is_drawn_with_the_font_of_the_system_that_has_all_its_letters(
+    fonts: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    make_font(tmp_path / "Latin Sans.ttf", "Zoë")
+    make_font(tmp_path / "Han.ttf", "王小明")
+    make_font(tmp_path / "Hebrew.ttf", "דן")
+    (tmp_path / "Broken Sans.ttf").write_bytes(b"no font")
+    names = ["王小明", "Zoë", "王ë", "Ann"]
+    assert [seat.name for seat in fonts.drawable(table_of_game(Game(), names)).seats] == [*names[:2], "seat 2 e", "Ann"]
+    for name, file in (("王小明", "Han"), ("王…", "Han"), ("Zoë", "Latin Sans")):
+        assert Path(fonts.font_of(name, 20.0)[1].path).stem == file
+    for can_join, name in ((True, "דן"), (False, "seat 0")):
+        monkeypatch.setattr(fonts.features, "check", lambda what, can=can_join: can)
+        fonts._file_for.cache_clear()
+        assert fonts.drawable(table_of_game(Game(), ["דן", "a", "b", "c"])).seats[0].name == name
 
 
 def test_svg_has_all_cards() -> None:

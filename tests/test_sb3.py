@@ -59,6 +59,20 @@ def test_single_games_have_masks_and_shared_attributes() -> None:
         VecMonitor(env)
 
 
+def test_stable_baselines3_draws_the_tables_that_it_makes() -> None:
+    pytest.importorskip("PIL")
+    env = make_vec_env("rs_env/RollingStone-v0", 3, seed=2, env_kwargs={"render_size": (300, 200)})
+    assert env.render_mode == "rgb_array"
+    env.reset()
+    picture = env.render()
+    assert picture is not None and picture.shape == (400, 600, 3)
+    tables = [picture[:200, :300], picture[:200, 300:], picture[200:, :300]]
+    assert len({table.tobytes() for table in tables}) == 3 and not picture[200:, 300:].any()
+    for table, drawn in zip(tables, env.env_method("render"), strict=True):
+        assert np.array_equal(table, drawn)
+    env.close()
+
+
 def test_what_it_does_not_take_is_refused() -> None:
     for wrong in ({"autoreset_mode": "NextStep"}, {"render_mode": "ansi"}, {"nonsense": 1}):
         with pytest.raises(TypeError, match=next(iter(wrong))):

@@ -48,13 +48,29 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a sweep that nothing happened to."""
-    folder = tmp_path_factory.mktemp("whole")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """The folder of a sweep that was stopped in its third run and given again, and how many runs were begun."""
+    folder, train, calls = tmp_path_factory.mktemp("stopped"), Run.train, 0
+
+    def stops(run: Run, *arguments: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        return calls != 3 and train(run, *arguments)
+
     (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
     (folder / "sweep.toml").write_text(GRID, encoding="utf-8")
-    swept(folder / "sweep.toml", "runs")
-    return folder / "runs"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "train", stops)
+        with pytest.raises(KeyboardInterrupt, match=r"go on with: python -m agents\.sweep"):
+            swept(folder / "sweep.toml", "runs")
+        swept(folder / "sweep.toml", "runs")
+    return folder / "runs", calls
+
+
+@pytest.fixture(scope="module")
+def whole(stopped: tuple[Path, int]) -> Path:
+    """The folder of a sweep, with all of its runs."""
+    return stopped[0]
 
 
 def results_in(folder: Path) -> list[dict[str, Any]]:
@@ -67,31 +83,24 @@ def swept(file: Path, name: str) -> list[dict[str, Any]]:
     return results_in(folder)
 
 
-def test_a_sweep_that_is_stopped_goes_on_to_the_same_results(
-    file: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_sweep_that_is_stopped_goes_on_with_what_is_missing(
+    stopped: tuple[Path, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = results_in(whole)
-    assert [result["settings"] for result in expected] == [{"ppo.learning_rate": rate} for rate in (1e-3, 1e-1)]
-    assert [len(result["win_shares"]) for result in expected] == [3, 3]
-    assert [point["seeds"] for point in expected[0]["curve"]] == [3, 3, 3]
-    train, calls = Run.train, 0
-
-    def stopped(run: Run, *arguments: Any) -> bool:
-        nonlocal calls
-        calls += 1
-        return calls != 3 and train(run, *arguments)
-
-    monkeypatch.setattr(Run, "train", stopped)
-    with pytest.raises(KeyboardInterrupt, match=r"go on with: python -m agents\.sweep"):
-        swept(file, "part")
-    assert swept(file, "part") == expected
+    folder, calls = stopped
     assert calls == 3 + 4  # two were done
-    assert swept(file, "part") == expected and calls == 7
-    table = (file.parent / "part" / TABLE).read_text(encoding="utf-8").splitlines()
+    results = results_in(folder)
+    assert [result["settings"] for result in results] == [{"ppo.learning_rate": rate} for rate in (1e-3, 1e-1)]
+    assert [len(result["win_shares"]) for result in results] == [3, 3]
+    assert [point["seeds"] for point in results[0]["curve"]] == [3, 3, 3]
+    monkeypatch.delattr(Run, "train")
+    assert swept(folder.parent / "sweep.toml", "runs") == results
+    table = (folder / TABLE).read_text(encoding="utf-8").splitlines()
     assert len(table) == 4 and "| ppo.learning_rate |" in table[0] and "against low" in table[0]
 
 
-def test_workers_train_the_same_runs(file: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_train_the_same_runs_as_a_sweep_that_was_stopped(
+    file: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     @contextmanager
     def threads(command: Command) -> Iterator[tuple[ThreadPoolExecutor, int]]:
         with ThreadPoolExecutor(3) as executor:
@@ -205,6 +214,7 @@ def test_the_interquartile_mean_is_that_of_the_middle_half() -> None:
         (SEARCH.replace("seeds", "sampler = []\nseeds"), r"sampler=\[\] is not allowed"),
         (SEARCH.replace("trials = 7", "trials = '4'"), "trials='4' is not allowed"),
         (SEARCH.replace("at_once = 2", "at_once = 1.5"), "at_once=1.5 is not allowed"),
+        (SEARCH.replace("high = 4", "high = 4.0"), r"ppo.epochs=4.0 is not allowed: it must be a int"),
         (GRID.replace("seeds", "trials = 5\nseeds"), "trials=5 is not allowed: it must be left out where"),
         (GRID.replace("seeds", "sampler = 'zz'\nseeds"), "sampler='zz' is not allowed: it must be left out where"),
         (GRID.replace("[3, 4, 5]", "[1, 1.5]"), "seeds=1.5 is not allowed"),
@@ -225,13 +235,34 @@ def test_no_more_trials_are_tried_at_once_than_there_are(file: Path) -> None:
         assert Sweep.read(file).at_once == at_once
 
 
+def test_a_search_draws_values_of_the_settings_type_and_none_that_are_not_allowed_together(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna")
+    search = SEARCH.partition("[search]")[0] + '[search]\n"ppo.gamma" = {low = 0, high = 1}\n'
+    search += '"ppo.num_envs" = {choices = [2, 1]}\n"ppo.steps" = {choices = [2, 1]}\n'
+    file.write_text(search, encoding="utf-8")
+    tried: list[tuple[float, int, int]] = []
+
+    def result(configs: Any, staged: bool, folder: Path) -> dict[str, float]:
+        settings = configs[0].settings
+        tried.append((settings.gamma, settings.num_envs, settings.steps))
+        return {"random": 0.5}
+
+    monkeypatch.setattr(agents.sweep, "train_one", result)
+    assert len(swept(file, "runs")) == 7
+    assert all(type(gamma) is float and 0 < gamma < 1 for gamma, *_ in tried)
+    drawn = {(envs, steps) for _, envs, steps in tried}
+    assert len(drawn) > 1 and (1, 1) not in drawn  # one decision is not enough
+
+
 def test_a_refused_sweep_leaves_its_folder_free(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one that is refused for what was drawn."""
     pytest.importorskip("optuna")
     file.write_text(SEARCH, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agents.sweep, "_drawn", lambda *_: -1.0)
-        with pytest.raises(ValueError, match="is not allowed"):
+        patch.setattr(Sweep, "_drawn", lambda *_: -1.0)
+        with pytest.raises(ValueError, match=r"100 trials one after the other .* since ppo\.epochs=-1\.0 is not"):
             swept(file, "runs")
     assert not (file.parent / "runs" / SWEEP).exists()
     monkeypatch.setattr(agents.sweep, "train_one", lambda *_: {"random": 0.5})

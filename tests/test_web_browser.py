@@ -26,6 +26,7 @@ from rs_env import Rules, replay, write_records  # noqa: E402
 from rs_env.web.replay import Library  # noqa: E402
 from rs_env.web.server import Hall, application  # noqa: E402
 from rs_env.web.session import PERSON, Session  # noqa: E402
+from tests.models import Slow, is_over  # noqa: E402
 
 pytestmark = pytest.mark.browser
 
@@ -221,6 +222,52 @@ def test_a_replay_is_watched_from_a_link(browser: Any, tmp_path: Path) -> None:
             page.click("#last")
             page.click("#story button >> nth=1")
             page.wait_for_function("() => !document.querySelector('#where').textContent.startsWith('0 of')")
+
+
+def test_what_takes_long_is_given_up_by_a_button_that_says_so(browser: Any, tmp_path: Path) -> None:
+    slow = Slow(tmp_path)
+    hall = Hall(["heuristic", "random"])
+    hall.advisers._agents["heuristic"] = slow
+    room = hall.add_room(Session(Rules(), TABLE, 3), None, 0.0)
+    with serving(hall) as port, opened(browser, f"http://localhost:{port}{room.links['host']}", WIDE) as page:
+        at_turn(page)
+        page.click("#advice summary")
+        page.click("#ask")
+        process = slow.thinks()
+        assert page.inner_text("#ask") == "Give up"
+        picture(page, "wide-long-hint")
+        page.click("#ask")
+        page.wait_for_function("() => document.querySelector('#ask').textContent === 'Ask'")
+        assert is_over(process)
+        room.session._agents = [None, *[slow] * 3]
+        page.click(".card.legal", position={"x": 8, "y": 20})
+        process = slow.thinks()
+        page.wait_for_function("() => document.querySelector('#pause').textContent === 'Stop thinking'")
+        picture(page, "wide-long-move")
+        page.click("#pause")
+        page.wait_for_function("() => document.querySelector('#pause').textContent === 'Go on'")
+        assert is_over(process)
+        page.click("#undo")
+        at_turn(page)
+    session = Session(Rules(), ["random"] * 4, 1)
+    while (question := session.question()) is not None:
+        session.answer(question, question.ask())
+    write_records(tmp_path / "games.jsonl", [session.record()])
+    hall = Hall(["heuristic", "random"])
+    hall.advisers._agents["heuristic"] = slow
+    link = hall.add_shelf(Library(tmp_path / "games.jsonl"))
+    with serving(hall) as port, opened(browser, f"http://localhost:{port}{link}", WIDE) as page:
+        page.wait_for_selector("#timeline rect")
+        page.check("#asks")
+        for button in ("#give-up", "#compare"):
+            if button == "#compare":
+                page.uncheck("#asks")
+                page.click(button)
+                page.wait_for_function("() => document.querySelector('#compare').textContent === 'Stop comparing'")
+            process = slow.thinks()
+            page.click(button)
+            assert is_over(process)
+        page.wait_for_function("() => document.querySelector('#compare').textContent === 'Where do they differ?'")
 
 
 def test_a_table_is_set_up_and_a_guest_comes_by_a_link(browser: Any) -> None:

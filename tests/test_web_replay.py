@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from rs_env.cards import action_text, members
 from rs_env.rules import PRESETS
 from rs_env.web.messages import presets, rules_form
 from rs_env.web.replay import Library, Replay
+from rs_env.web.session import Session
 from rs_env.web.story import story_of
-from rs_env.web.thinking import chances, choice, opinion, position_of
+from rs_env.web.thinking import chances, choice, memories_after, opinion, position_of
+from tests.test_sitting import Diary
 
 
 def game_played(rules: Rules, seed: int = 0) -> Game:
@@ -142,6 +145,48 @@ def test_agents_get_the_history_that_they_want_and_those_without_draws_tell_thei
     assert told["choice"] == action_text(game.legal_actions()[0]) and told["numbers"] == {} and told["kind"] == ""
     with pytest.raises(ValueError, match="the game is over"):
         position_of(game_played(Rules(num_players=2)))
+
+
+def test_agents_that_remember_are_asked_with_what_they_remembered_and_choose_what_they_chose(tmp_path: Path) -> None:
+    rules = Rules(num_players=3, suits=3, ranks=4, max_actions=60)
+    league([Diary(), "random", "heuristic"], rules, deals=6, sitting=3, matrix_deals=0, seed=7, out=tmp_path / "arena")
+    library, agents = Library(tmp_path / "arena"), {"diary": Diary(), "random": make_agent("random")}
+    without = asked = 0
+    for number in range(len(library)):
+        replay = library.game(number)
+        remembered = replay.outline()["remembered"]
+        rows = memories_after(agents["diary"], replay.sitting) if remembered else None
+        for at, event in enumerate(replay.outline()["events"]):
+            position, agent = replay.question(at), agents.get(replay.names[event["seat"]])
+            if position is None or agent is None:
+                continue
+            without += action_text(choice(agent, position)) != event["action"]
+            if rows is not None and agent.name == "diary":
+                position = position._replace(memories=rows[position.views["seat"]])
+            assert action_text(choice(agent, position)) == event["action"]
+            asked += 1
+    assert {library.game(number).outline()["remembered"] for number in range(len(library))} == {0, 1, 2}
+    assert asked > 80 and without > 10
+
+
+def test_a_table_tells_which_deals_its_agents_remember(tmp_path: Path) -> None:
+    session, diary, records = Session(Rules(num_players=2, suits=2), ["random", "heuristic"], 5), Diary(), []
+    session._agents[1] = diary
+    session._sit_down()
+    for same in (False, False, True, False):
+        while (question := session.question()) is not None:
+            session.answer(question, question.ask())
+        records.append(session.record())
+        session.deal(same)
+    for number, record in enumerate(records):
+        write_records(tmp_path / f"{number}.jsonl", [record])
+    library = Library(tmp_path)
+    assert [len(library.game(number).sitting.games) for number in range(4)] == [0, 1, 2, 0]
+    there = pickle.loads(pickle.dumps(library.game(2).sitting))  # agents are asked in other processes
+    rows = memories_after(Diary(), there)
+    assert rows["number"][1] == next(memory for seat, memory, _ in reversed(diary.asked) if seat == 1 and memory)
+    (tmp_path / "1.jsonl").unlink()
+    assert len(Library(tmp_path).game(1).sitting.games) == 0  # one is missing: nothing is better than half of it
 
 
 def test_chances_are_the_exact_marginals() -> None:

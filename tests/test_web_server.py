@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import random
@@ -10,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("httpx")
@@ -29,6 +29,7 @@ from rs_env.web.room import Room
 from rs_env.web.server import Hall, application
 from rs_env.web.session import PERSON, Session
 from tests.hidden import resampled
+from tests.models import Slow, is_over
 
 HERE = "http://localhost"
 TABLE = [PERSON, "heuristic", "random", "heuristic"]
@@ -349,40 +350,67 @@ def test_the_record_is_kept_when_the_table_changes_and_when_the_server_ends(hall
     assert len(replay(json.loads(second.read_text())).history[0]) == 1
 
 
-class Slow:
-    """Waits to be let go."""
-
-    name = "slow"
-
-    def __init__(self) -> None:
-        self.asked, self.go = threading.Event(), threading.Event()
-
-    def reset(self, seed: int | None) -> None: ...
-
-    def act(self, views: np.ndarray) -> np.ndarray:
-        self.asked.set()
-        assert self.go.wait(30)
-        return np.array([int(view["legal"]).bit_length() - 1 for view in views])
-
-
-def test_while_an_agent_thinks_the_server_answers(hall: Hall, client: Any) -> None:
-    room, slow = room_of(hall), Slow()
-    room.session._agents = [None, *[slow] * 3]
+def test_while_an_agent_thinks_the_server_answers_and_the_thought_can_be_given_up(
+    hall: Hall, client: Any, tmp_path: Path
+) -> None:
+    room, slow = room_of(hall), Slow(tmp_path)
     with page(client, room.links["host"]) as opened:
-        if opened.state["table"]["turn"] == 0:
-            opened.play(opened.state["table"]["legal"][0])
-        assert slow.asked.wait(30) and opened.state["thinks"]
+        opened.until_turn()
+        room.session._agents = [None, *[slow] * 3]
+        version = opened.play(opened.state["table"]["legal"][0])["version"]
+        process = slow.thinks()
+        assert opened.state["thinks"]
         opened.send("know", seat=None)
         assert opened.get("know")["seat"] == 0
-        version = opened.state["version"]
         opened.send("pause", on=True)
-        slow.go.set()
         while not opened.state["paused"]:
             opened.get("state")
-        assert opened.state["version"] == version
+        assert opened.state["version"] == version and is_over(process)
         opened.send("pause", on=False)
+        process = slow.thinks()  # about the same position once more
+        (tmp_path / "go").touch()
         while opened.state["version"] == version:
             opened.get("state")
+        opened.until_turn()
+        (tmp_path / "go").unlink()
+        (tmp_path / "asked").unlink(missing_ok=True)
+        version = opened.play(opened.state["table"]["legal"][0])["version"]
+        assert slow.thinks() == process  # there is one process, as long as it is not ended
+        opened.send("undo")
+        while opened.state["version"] == version:
+            opened.get("state")
+        assert opened.state["table"]["turn"] == 0 and is_over(process)
+
+
+def test_a_hint_is_given_up_when_its_page_asks_for_that_and_when_the_server_ends(hall: Hall, tmp_path: Path) -> None:
+    slow = Slow(tmp_path)
+    hall.advisers._agents["heuristic"] = slow
+    room = room_of(hall)
+    with testclient.TestClient(application(hall), HERE) as client, page(client, room.links["host"]) as opened:
+        opened.until_turn()
+        opened.send("hint", agent="heuristic")
+        process = slow.thinks()
+        assert "still being thought about" in opened.refused("hint", agent="heuristic")
+        opened.send("stop")
+        assert opened.get("stopped")["question"] == "hint" and is_over(process)
+        opened.send("hint", agent="heuristic")
+        process = slow.thinks()
+    assert is_over(process)
+
+
+def test_a_hint_for_a_position_that_is_past_is_given_up(hall: Hall, client: Any) -> None:
+    room = room_of(hall)
+    never = asyncio.Event()
+
+    async def ask(*asked: Any) -> Any:
+        await never.wait()
+
+    hall.advisers.ask = ask  # type: ignore[method-assign]
+    with page(client, room.links["host"]) as opened:
+        opened.until_turn()
+        opened.send("hint", agent="heuristic")
+        opened.play(opened.state["table"]["legal"][0])
+        assert opened.get("stopped")["question"] == "hint"
 
 
 def test_an_agent_that_fails_ends_the_game_with_a_message(hall: Hall, client: Any, tmp_path: Path, caplog: Any) -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from rs_env import Rules, replay
+from rs_env.baselines import make_agent
 from rs_env.cards import PICKUP
 from rs_env.game import Game
+from rs_env.web import minds
 from rs_env.web.session import PERSON, Session
 from rs_env.web.story import Story, story_of
 
@@ -152,6 +154,29 @@ def test_an_agent_that_fails_ends_the_game_and_the_record_is_kept() -> None:
         session.play(0, 0, session.version)
 
 
+class Dying:
+    """Stands for a process that dies of what it is asked."""
+
+    ended = 0
+
+    def do(self, call: bytes) -> tuple[bool, Any]:
+        raise EOFError
+
+    def end(self) -> None:
+        Dying.ended += 1
+
+
+def test_a_process_that_dies_is_told_and_the_next_question_has_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, bool]] = []
+    monkeypatch.setattr(minds, "Process", lambda **options: made.append(options) or Dying())
+    mind = minds.Mind()
+    for count in (1, 2):
+        with pytest.raises(ChildProcessError, match="its process has ended"):
+            mind.think(str, Broken())
+        assert len(made) == Dying.ended == count
+    assert mind.think(lambda agent: agent.name, make_agent("random")) == "random" and len(made) == 2
+
+
 # Undo and new deals
 
 
@@ -222,7 +247,7 @@ class Noting:
 def test_agents_remember_the_deals_of_an_evening_until_the_seats_change() -> None:
     session, noting = Session(Rules(), TABLE, 4), Noting()
     session._agents[2] = noting
-    session._memories = session._new_memories()
+    session._sit_down()
     for deals, same in ((0, False), (1, False), (2, True), (0, False)):
         played(session, random.Random(0))
         assert noting.asked == deals

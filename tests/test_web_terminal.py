@@ -5,22 +5,24 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 
 from rs_env import Rules, replay
 from rs_env.cards import PICKUP
-from rs_env.web import terminal
+from rs_env.web import minds, terminal
 from rs_env.web.commands import Play, main
 from rs_env.web.session import PERSON, Session
 from rs_env.web.terminal import chosen, play_in_terminal
+from tests.models import Broken, Slow, is_over
 
 ROOT = Path(__file__).parents[1]
 TABLE = [PERSON, "heuristic", "random", "heuristic"]
@@ -140,31 +142,36 @@ def test_others_cards_are_not_shown(monkeypatch: Any, screen: Console) -> None:
 
 def test_an_agent_that_fails_is_told_of(monkeypatch: Any, screen: Console, tmp_path: Path) -> None:
     session = Session(Rules(), TABLE, 3)
-
-    class Broken:
-        name = "broken"
-
-        def act(self, views: np.ndarray) -> np.ndarray:
-            raise RuntimeError("no idea")
-
-    session._agents = [None, *[Broken()] * 3]
+    session._agents = [None, *[Broken("no idea")] * 3]
+    monkeypatch.setattr(minds, "answers_at_once", lambda agent: True)  # it needs no process to fail in
     answers(monkeypatch, "1", "q")
     play_in_terminal(session, tmp_path, 0.0, None)
     assert "broken failed: RuntimeError: no idea" in shown(screen)
 
 
 def test_a_hint_that_fails_ends_no_game(monkeypatch: Any, screen: Console) -> None:
-    class Broken:
-        name = "broken"
-
-        def act(self, views: np.ndarray) -> np.ndarray:
-            raise RuntimeError("no [idea]")
-
-    monkeypatch.setattr(terminal, "as_agent", lambda name: Broken())
+    monkeypatch.setattr(terminal, "as_agent", lambda name: Broken("no [idea]"))
+    monkeypatch.setattr(minds, "answers_at_once", lambda agent: True)
     session = Session(Rules.preset("tiny"), [PERSON, "random"], 1)
     asked = answers(monkeypatch, "h", "q")
     play_in_terminal(session, None, 0.0, "broken")
     assert len(asked) == 2 and "broken failed: RuntimeError: no [idea]" in shown(screen)
+
+
+def test_ctrl_c_gives_up_a_hint_and_the_process_that_thinks_about_it(
+    monkeypatch: Any, screen: Console, tmp_path: Path
+) -> None:
+    slow = Slow(tmp_path)
+    monkeypatch.setattr(terminal, "as_agent", lambda name: slow)
+    asked, processes = answers(monkeypatch, "h", "q"), []
+
+    def interrupt() -> None:
+        processes.append(slow.thinks())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    play_in_terminal(Session(Rules(), TABLE, 1), None, 0.0, "slow")
+    assert len(asked) == 2 and "Given up." in shown(screen) and is_over(processes[0])
 
 
 def test_a_hint_is_below_the_table_that_is_drawn_next(monkeypatch: Any, screen: Console) -> None:

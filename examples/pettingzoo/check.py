@@ -2,9 +2,13 @@
 
 import contextlib
 import io
+import os
+import tempfile
+from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 
-from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, render_test, seed_test
 from pettingzoo.utils import wrappers
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
@@ -47,17 +51,36 @@ def play_parallel(env) -> int:
     return steps
 
 
+def films() -> Iterator[Path]:
+    """One game of each of the two interfaces, filmed."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, record, make in (
+            ("aec", wrappers.RecordVideo, rs_env.env),
+            ("parallel", wrappers.RecordVideoParallel, rs_env.parallel_env),
+        ):
+            env = make(render_mode="rgb_array", render_size=(480, 320), num_players=2)
+            env = record(env, str(Path(temporary) / name), episode_trigger=lambda game: game == 1)
+            (play if name == "aec" else play_parallel)(env)
+            env.close()
+            yield from (Path(temporary) / name).glob("*.mp4")
+
+
 if __name__ == "__main__":
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # render_test opens windows
     print(", ".join(f"{name} {version(name)}" for name in ("pettingzoo", "gymnasium", "numpy")))
     with contextlib.redirect_stdout(io.StringIO()):  # the tests print what they have passed
         api_test(rs_env.env(), num_cycles=1000)
         seed_test(rs_env.env)
         parallel_api_test(rs_env.parallel_env(), num_cycles=1000)
         parallel_seed_test(rs_env.parallel_env)
-    print("api_test, seed_test, parallel_api_test, parallel_seed_test pass")
+        render_test(lambda render_mode: rs_env.env(render_mode=render_mode, max_actions=40))
+    print("api_test, seed_test, parallel_api_test, parallel_seed_test, render_test pass")
     for name, wrap in WRAPPERS.items():
         turns, illegal = play(wrap(rs_env.raw_env()))
         print(f"{name}: {GAMES} games, {turns} turns, {illegal} illegal moves")
         assert illegal == 0
     steps = play_parallel(turn_based_aec_to_parallel(rs_env.raw_env()))
     print(f"turn_based_aec_to_parallel: {GAMES} games, {steps} steps, no illegal move")
+    sizes = [film.stat().st_size for film in films()]
+    print(f"RecordVideo, RecordVideoParallel: films of {sizes} bytes")
+    assert len(sizes) == 2 and min(sizes) > 0

@@ -19,8 +19,10 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _TO_UNIT = 1.0 / (1 << 53)
 
-DECK, CHANCE, DEALER, LEARNER = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-"""What a stream of a deal is for: the shuffle, noticed silent plays, the first dealer, the seat of a learner."""
+DECK, CHANCE, DEALER, LEARNER, CHOICE = (np.uint64(number) for number in range(1, 6))
+"""What a stream of a deal is for: the shuffle, noticed silent plays, the first dealer, the seat of a learner, and what
+a learner does (there decisions stand in the place of deals).
+"""
 
 
 @njit(inline="always")

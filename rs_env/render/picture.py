@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from rs_env.render.fonts import drawable, font_of
 from rs_env.render.scene import Scene, scene_of
 from rs_env.render.shapes import BASELINE, SUIT_SHARE, Box, CardShape, SuitShape, Text, card_parts, suit_outline
 from rs_env.render.table import Table
@@ -21,7 +20,6 @@ try:
 except ImportError as error:
     raise ImportError(f"a picture of the table needs Pillow ({error}): pip install 'rs_env[render]'") from None
 
-_BROAD_FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial Unicode.ttf", "arial.ttf")
 _FINE = 3  # times as large are cards and suits drawn, to be made smaller: their edges are smooth then
 
 
@@ -29,7 +27,7 @@ def picture_of_table(
     table: Table, size: Sequence[int] | None = None, theme: str = "dark", marked: int | None = None
 ) -> np.ndarray:
     """The table as uint8 (height, width, 3), a fresh array; see `rs_env.render.scene.scene_of` for the arguments."""
-    return picture_of_scene(scene_of(table, size, theme, marked))
+    return picture_of_scene(scene_of(drawable(table), size, theme, marked))
 
 
 def picture_of_scene(scene: Scene) -> np.ndarray:
@@ -64,32 +62,12 @@ def _text_mask(text: str, size: float) -> tuple[Any, int, int]:
     """A line of text with smooth edges and even gaps at any size, and where it begins, right and down of a point on the
     base line.
     """
-    text, font = _written(text, size * _FINE)
+    text, font = font_of(text, size * _FINE)
     left, top, right, bottom = (math.floor(edge / _FINE) for edge in font.getbbox(text, anchor="ls"))
     wide, high = max(right - left + 1, 1), max(bottom - top + 1, 1)
     mask = Image.new("L", (wide * _FINE, high * _FINE), 0)
     ImageDraw.Draw(mask).text((-left * _FINE, -top * _FINE), text, fill=255, font=font, anchor="ls")
     return mask.resize((wide, high), Image.Resampling.BOX), left, top
-
-
-def _written(text: str, size: float) -> tuple[str, Any]:
-    """A text and a font that has its letters. Pillow's own has ASCII only: for names in other letters a font of the
-    system is looked for, and without one they are drawn as far as ASCII goes.
-    """
-    if text.replace("…", "").isascii():
-        return text, _font(size)
-    font = _broad_font(size)
-    if font is not None:
-        return text, font
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "?", _font(size)
-
-
-@lru_cache(maxsize=64)
-def _broad_font(size: float) -> Any:
-    for name in _BROAD_FONTS:
-        with suppress(OSError):
-            return ImageFont.truetype(name, max(size, 1.0))
-    return None
 
 
 def _box(image: Any, box: Box) -> None:

@@ -21,6 +21,8 @@ from rs_env.render.shapes import (
 )
 from rs_env.render.table import Table
 
+_FONTS = "Helvetica, Arial, 'Noto Sans', 'Noto Sans CJK SC', 'Noto Color Emoji', sans-serif"
+
 
 def svg_of_table(table: Table, size: Sequence[int] | None = None, theme: str = "dark") -> str:
     """The table as the text of an SVG file; see `rs_env.render.scene.scene_of` for the arguments."""
@@ -32,7 +34,7 @@ def svg_of_scene(scene: Scene) -> str:
     width, height = scene.size
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-        ' font-family="Helvetica, Arial, sans-serif">',
+        f' font-family="{_FONTS}">',
         "<defs>",
         *(_symbol(suit) for suit in range(len(SUIT_NAMES))),
         "</defs>",

@@ -35,6 +35,7 @@ try:
 except ImportError as error:
     raise ImportError(f"a window needs pygame ({error}): pip install 'rs_env[window]'") from None
 
+from rs_env.render.fonts import drawable
 from rs_env.render.picture import picture_of_scene
 
 _NOWHERE = ("offscreen", "dummy")  # video drivers that show nothing
@@ -203,7 +204,7 @@ class Window:
             fitting = max(int(picture.get_width() * share), 1), max(int(picture.get_height() * share), 1)
             surface.blit(pygame.transform.smoothscale(picture, fitting), (0, 0))
         else:
-            self._scene = scene_of(self._shown, (width, height), self.theme, self._marked)
+            self._scene = scene_of(drawable(self._shown), (width, height), self.theme, self._marked)
             surface.blit(_surface(picture_of_scene(self._scene)), (0, 0))
         self._window.flip()
 

@@ -1,7 +1,7 @@
 """Where pages ask: connections, what tokens allow, agents that give their opinion, and games to look back at.
 
-All of it happens in one thread, that of the event loop. Only agents and exact probabilities are computed in others,
-from copies, and games are read in others: whatever takes long, pages are answered.
+All of it happens in one thread, that of the event loop. Agents think in processes (`rs_env.web.minds`), and exact
+probabilities are computed and games read in other threads, from copies: whatever takes long, pages are answered.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from rs_env.agent import Agent
+from rs_env.agent import Agent, wants_memories
 from rs_env.baselines import as_agent
 from rs_env.cards import action_text
+from rs_env.web.minds import Minds
 from rs_env.web.replay import Library, Replay
-from rs_env.web.thinking import choice, opinion
+from rs_env.web.thinking import Position, Sitting, choice, memories_after, opinion
 
 ADVISERS = ("expert", "heuristic", "pimc", "ismcts", "adaptive")
 """Agents that pages can ask, if the command names no others."""
@@ -44,8 +45,7 @@ class Connection:
 
     def __init__(self, role: Role) -> None:
         self.role = role
-        self.questions: dict[str, asyncio.Task[None]] = {}  # by type, those that are being thought about
-        self.comparison = 0  # number of the newest; earlier ones stop
+        self.questions: dict[str, asyncio.Task[dict[str, Any]]] = {}  # by type, those that are being thought about
         self._waiting: deque[dict[str, Any] | None] = deque()
         self._filled = asyncio.Event()
 
@@ -58,6 +58,12 @@ class Connection:
         self._waiting.append(message)
         self._filled.set()
 
+    def give_up(self, *kinds: str) -> None:
+        """Wait no longer for answers to questions of these kinds, or to all; the page is told."""
+        for kind in kinds or tuple(self.questions):
+            if kind in self.questions:
+                self.questions[kind].cancel()
+
     async def next(self) -> dict[str, Any] | None:
         """The next message, as soon as there is one."""
         while not self._waiting:
@@ -67,25 +73,28 @@ class Connection:
 
 
 class Advisers:
-    """Agents that are asked for their opinion, one question at a time each, in threads."""
+    """Agents that are asked for their opinion."""
 
-    def __init__(self, names: Sequence[str], threads: ThreadPoolExecutor) -> None:
-        """Raises ValueError for what is no agent."""
+    def __init__(self, names: Sequence[str], minds: Minds, threads: ThreadPoolExecutor) -> None:
+        """minds: where they think. threads: for all else. Raises ValueError for what is no agent."""
         self.names = list(dict.fromkeys(names))
         self._agents: dict[str, Agent] = {name: as_agent(name) for name in self.names}
-        self._locks = {name: asyncio.Lock() for name in self.names}
-        self._threads = threads
+        self._minds, self._threads = minds, threads
 
     def check(self, name: str) -> None:
         """Raise ValueError unless there is an adviser of that name."""
         if name not in self._agents:
             raise ValueError(f"agent={name!r} is not allowed: it must be one of {', '.join(self.names)}")
 
-    async def ask(self, name: str, work: Callable[[Agent], T]) -> T:
-        """What `work` makes of the adviser."""
+    async def ask(self, name: str, work: Callable[[Agent, Position], T], position: Position, sitting: Sitting) -> T:
+        """What `work` makes of the adviser and a position, in which it remembers the sitting."""
         self.check(name)
-        async with self._locks[name]:
-            return await self.run(lambda: work(self._agents[name]))
+        agent = self._agents[name]
+        if sitting.games and wants_memories(agent):
+            if name not in sitting.known:
+                sitting.known[name] = await self._minds.think(memories_after, agent, Sitting(sitting.games))
+            position = position._replace(memories=sitting.known[name][position.views["seat"]])
+        return await self._minds.think(work, agent, position)
 
     async def run(self, work: Callable[[], T]) -> T:
         """What `work` gives, done in a thread."""
@@ -104,8 +113,9 @@ class Desk:
         self.connections.add(connection)
 
     def leave(self, connection: Connection) -> None:
-        """A page has closed."""
+        """A page has closed; nobody waits for what it has asked."""
         self.connections.discard(connection)
+        connection.give_up()
 
     def hello(self, role: Role) -> dict[str, Any]:
         """What a page is told first."""
@@ -119,10 +129,18 @@ class Desk:
         """Do what a checked message asks for. The page's next message waits for it, those of others do not. Raises
         ValueError, with nothing changed, where that is not allowed.
         """
+        if message["type"] == "stop":
+            connection.give_up("hint", "think", "compare")
+        else:
+            await self._take(connection, message)
+
+    async def _take(self, connection: Connection, message: dict[str, Any]) -> None:
         raise NotImplementedError
 
     async def close(self) -> None:
         """Nobody will come any more."""
+        for connection in self.connections:
+            connection.give_up()
 
     def _think(
         self, connection: Connection, kind: str, work: Callable[[], Coroutine[Any, Any, dict[str, Any]]]
@@ -131,15 +149,17 @@ class Desk:
         if kind in connection.questions:
             raise ValueError(f"{kind} is not allowed now: the question before this one is still being thought about")
 
-        async def answer() -> None:
-            try:
-                told = await work()
-            except Exception as error:  # an agent may fail in any way; the page is told
-                told = {"type": "error", "message": f"{type(error).__name__}: {error}"}
+        def tell(task: asyncio.Task[dict[str, Any]]) -> None:
             del connection.questions[kind]
-            connection.send(told)
+            if task.cancelled():
+                connection.send({"type": "stopped", "question": kind})
+            elif (error := task.exception()) is not None:  # an agent may fail in any way; the page is told
+                connection.send({"type": "error", "message": f"{type(error).__name__}: {error}"})
+            else:
+                connection.send(task.result())
 
-        connection.questions[kind] = asyncio.get_running_loop().create_task(answer())
+        task = connection.questions[kind] = asyncio.get_running_loop().create_task(work())
+        task.add_done_callback(tell)
 
     async def _look_back(self, connection: Connection, message: dict[str, Any], replay: Replay) -> None:
         """Answer a question about a game that is over. Raises ValueError for what is not allowed."""
@@ -160,29 +180,22 @@ class Desk:
                 return
 
             async def ask_all() -> dict[str, Any]:
-                work = partial(opinion, position=position)
-                return {**head, "opinions": [await self.advisers.ask(name, work) for name in message["agents"]]}
+                asked = [await self.advisers.ask(name, opinion, position, replay.sitting) for name in message["agents"]]
+                return {**head, "opinions": asked}
 
             self._think(connection, kind, ask_all)
         else:
-            connection.comparison += 1
-            number = connection.comparison
-            self._think(
-                connection,
-                f"compare {number}",
-                lambda: self._compare(connection, number, {**message, "chosen": None}, replay),
-            )
+            if kind in connection.questions:
+                connection.give_up(kind)
+                await asyncio.wait([connection.questions[kind]])
+            self._think(connection, kind, lambda: self._compare(connection, {**message, "chosen": None}, replay))
 
-    async def _compare(
-        self, connection: Connection, number: int, told: dict[str, Any], replay: Replay
-    ) -> dict[str, Any]:
+    async def _compare(self, connection: Connection, told: dict[str, Any], replay: Replay) -> dict[str, Any]:
         """What two agents choose at every decision of a game; the page is told of each as it comes."""
         for at in range(replay.length):
             position = replay.question(at)
-            if connection not in self.connections or number != connection.comparison:
-                break
             if position is not None:
-                chosen = [await self.advisers.ask(name, partial(choice, position=position)) for name in told["agents"]]
+                chosen = [await self.advisers.ask(name, choice, position, replay.sitting) for name in told["agents"]]
                 connection.send({**told, "at": at, "chosen": [action_text(action) for action in chosen]})
         return {**told, "at": None}
 
@@ -209,7 +222,7 @@ class Shelf(Desk):
     def state(self, role: Role) -> None:
         """Nothing changes by itself."""
 
-    async def take(self, connection: Connection, message: dict[str, Any]) -> None:
+    async def _take(self, connection: Connection, message: dict[str, Any]) -> None:
         """Answer a question about a game. Raises ValueError for anything else."""
         number = message.get("game")
         if number is None:

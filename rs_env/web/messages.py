@@ -1,7 +1,8 @@
 """What pages send, and what they are told once: every message is checked here before anybody acts on it.
 
 A message is a JSON object with the key ``type`` and the fields of its type in `MESSAGES`. Answers have a type too:
-``hello`` once, ``state`` after every change, else the type of the message, or ``error`` with a text.
+``hello`` once, ``state`` after every change, else the type of the message, or ``error`` with a text, or ``stopped``,
+with the type of a question that was given up: by ``stop``, or because the table has moved on.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ MESSAGES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
     # of everybody
     "hint": {"agent": _text},
     "know": {"seat": _seat},
+    "stop": {},
     # of whoever runs the table
     "pause": {"on": _switch},
     "pace": {"seconds": _pace},

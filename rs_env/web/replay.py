@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from rs_env.game import Game
 from rs_env.record import replay
 from rs_env.render.table import shown_name, table_of_game
 from rs_env.web.story import Story, story_of
-from rs_env.web.thinking import Position, chances, position_of
+from rs_env.web.thinking import Position, Sitting, chances, position_of
 
 _LONGEST_LINE = 1 << 24  # bytes of one game
 
@@ -23,9 +24,9 @@ class Replay:
     Nothing in it changes, so that several threads may ask.
     """
 
-    def __init__(self, story: Story, names: Sequence[str] | None = None) -> None:
-        """names: of the players by seat."""
-        self._story = story
+    def __init__(self, story: Story, names: Sequence[str] | None = None, sitting: Sitting | None = None) -> None:
+        """names: of the players by seat. sitting: what they may remember."""
+        self._story, self.sitting = story, sitting or Sitting()
         self.names = list(names or (f"seat {seat}" for seat in range(story.game.num_players)))
 
     @property
@@ -48,6 +49,7 @@ class Replay:
             "truncated": game.truncated,
             "scores": game.scores(),
             "preset": table_of_game(game).rules,
+            "remembered": len(self.sitting.games),
         }
 
     def position(self, at: int, seat: int | None) -> dict[str, Any]:
@@ -63,7 +65,8 @@ class Replay:
         at = check_whole("at", at, 0, self.length)
         if at == self.length or not self._story.was_free[at]:
             return None
-        return position_of(self._game(at))
+        game = self._game(at)
+        return position_of(game, game.seed)
 
 
 class Library:
@@ -87,15 +90,48 @@ class Library:
 
     def game(self, number: int) -> Replay:
         """Game `number`. Raises ValueError, naming file and game, for what is no record."""
-        file, offset = self._places[check_whole("game", number, 0, len(self) - 1)]
-        with file.open("rb") as opened:
-            opened.seek(offset)
-            line = opened.readline(_LONGEST_LINE)
+        record, game = self._read(check_whole("game", number, 0, len(self) - 1))
+        return Replay(story_of(game), names_of(record), self._sitting(number, record))
+
+    def _read(self, number: int) -> tuple[dict[str, Any], Game]:
+        file, offset = self._places[number]
         try:
-            record = json.loads(line)
-            return Replay(story_of(replay(record)), names_of(record))
+            record = json.loads(self._line(number))
+            return record, replay(record)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{file}, byte {offset}: {error}") from None
+
+    def _line(self, number: int) -> bytes:
+        file, offset = self._places[number]
+        with file.open("rb") as opened:
+            opened.seek(offset)
+            return opened.readline(_LONGEST_LINE)
+
+    def _sitting(self, number: int, record: dict[str, Any]) -> Sitting:
+        """What lies before a game: its sitting's deals among the games before it, or nothing where one is missing."""
+        name, deal = sitting_of(record)
+        found: dict[int, Game] = {}
+        for other in range(number - 1, -1, -1):
+            if len(found) == deal:
+                break
+            with contextlib.suppress(ValueError, RecursionError):
+                earlier = json.loads(self._line(other))
+                if not isinstance(earlier, dict) or earlier.get("over") is not True:
+                    continue
+                its_name, its_deal = sitting_of(earlier)
+                if its_name == name and its_deal < deal and its_deal not in found:
+                    found[its_deal] = replay(earlier)
+        return Sitting(tuple(found[each] for each in range(deal))) if len(found) == deal else Sitting()
+
+
+def sitting_of(record: dict[str, Any]) -> tuple[Any, int]:
+    """The sitting of a record of a table or of the arena, by name, and the number of its deals before this one."""
+    match record:
+        case {"index": int(index), "arena": {"table": table, "sitting": int(length), "seating": seating}} if length > 0:
+            return (table, seating, index // length), index % length
+        case {"sitting": {"name": str(name), "deal": int(deal)}} if deal >= 0:
+            return name, deal
+    return None, 0
 
 
 def _lines(file: Path) -> list[int]:

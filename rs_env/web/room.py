@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,14 @@ from rs_env.arena.players import fair_baselines
 from rs_env.web.desk import Advisers, Connection, Desk, Role
 from rs_env.web.keeper import Keeper
 from rs_env.web.messages import PACES, presets, rules_form
+from rs_env.web.minds import Minds
 from rs_env.web.replay import Replay
 from rs_env.web.session import PERSON, Session
-from rs_env.web.thinking import chances, opinion, position_of
+from rs_env.web.thinking import chances, choice, opinion, position_of
 
 _SHOWN_EVENTS = 40
 _SAVE_EVERY = 1.0  # seconds, at most, between a change and the file
+_PATIENCE = 10.0  # seconds that an agent goes on thinking where no page is open; one may be on its way back
 
 _log = logging.getLogger("rs_env.web")
 _known_agents = cache(fair_baselines)
@@ -30,13 +31,15 @@ class Room(Desk):
     """A table, the links to it, and its clock, which runs while a page is open."""
 
     def __init__(
-        self, session: Session, advisers: Advisers, threads: ThreadPoolExecutor, folder: Path | None, pace: float = 0.8
+        self, session: Session, advisers: Advisers, minds: Minds, folder: Path | None, pace: float = 0.8
     ) -> None:
-        """folder: where records go, None: nowhere. pace: seconds that an agent takes at least."""
+        """minds: where agents think. folder: where records go, None: nowhere. pace: seconds that an agent takes at
+        least.
+        """
         super().__init__(advisers)
         self.session, self.pace = session, pace
         self.links: dict[str, str] = {}
-        self._threads, self._folder = threads, folder
+        self._minds, self._folder = minds, folder
         self._keeper = Keeper(session, folder)
         self._changed = asyncio.Event()
         self._clock: asyncio.Task[None] | None = None
@@ -113,10 +116,13 @@ class Room(Desk):
         """A page has closed; after the last one the clock stops."""
         super().leave(connection)
         self._tell()
+        if not self.connections:
+            asyncio.get_running_loop().call_later(_PATIENCE, self._stop_if_left)
 
-    async def take(self, connection: Connection, message: dict[str, Any]) -> None:
+    async def _take(self, connection: Connection, message: dict[str, Any]) -> None:
         """Do what a checked message asks for. Raises ValueError, with nothing changed, where that is not allowed."""
         kind, session, number = message["type"], self.session, self._number(connection.role)
+        version = session.version
         if kind in ("play", "auto", "name"):
             if number is None:
                 raise ValueError(f"{kind} is not allowed: you have no seat at this table")
@@ -136,6 +142,9 @@ class Room(Desk):
                 raise ValueError(f"{kind} is not allowed: the game goes on")
             await self._look_back(connection, message, self._looked_at())
             return
+        if self.session.version != version:
+            for other in self.connections:
+                other.give_up("hint")
         self._tell()
 
     def _take_of_person(self, number: int, message: dict[str, Any]) -> None:
@@ -152,14 +161,17 @@ class Room(Desk):
         kind, session = message["type"], self.session
         if kind == "pause":
             session.paused = message["on"]
+            self._start_clock()  # what an agent thinks is given up
         elif kind == "pace":
             self.pace = message["seconds"]
         elif kind == "undo":
             session.undo()
+            self._start_clock()
         elif kind == "deal":
             self._keep()
             session.deal(message["same"])
             self._keeper = Keeper(session, self._folder)
+            self._start_clock()
         else:
             begun = Session(message["rules"], message["players"], message["seed"])
             self._keep()
@@ -174,10 +186,10 @@ class Room(Desk):
         watches = number is None and not session.persons
         if turn is None or not (watches or (number is not None and session.seat_of(number) == turn)):
             raise ValueError("hint is not allowed: it is not your turn")
-        position, version = position_of(session.game), session.version
+        position, version, sitting = position_of(session.game), session.version, session.sitting
 
         async def ask() -> dict[str, Any]:
-            told = await self.advisers.ask(name, partial(opinion, position=position))
+            told = await self.advisers.ask(name, opinion, position, sitting)
             return {"type": "hint", "version": version, **told}
 
         self._think(connection, "hint", ask)
@@ -200,7 +212,8 @@ class Room(Desk):
 
     def _looked_at(self) -> Replay:
         if self._replay is None or self._replay[0] != self.session.version:
-            self._replay = self.session.version, Replay(self.session.story, self.session.names())
+            session = self.session
+            self._replay = session.version, Replay(session.story, session.names(), session.sitting)
         return self._replay[1]
 
     # The clock
@@ -214,14 +227,19 @@ class Room(Desk):
             self._saver = asyncio.get_running_loop().create_task(self._save_soon())
 
     def _start_clock(self) -> None:
+        """Start the clock anew. An agent that thinks is not waited for, and its process is ended."""
+        if self._clock is not None:
+            self._clock.cancel()
         self._clock = asyncio.get_running_loop().create_task(self._run(self.session))
 
+    def _stop_if_left(self) -> None:
+        if not self.connections and self._clock is not None:
+            self._clock.cancel()
+
     async def _run(self, session: Session) -> None:
-        """Let agents play, and persons' turns without a choice, as long as anybody looks. Each session has a clock of
-        its own: that of the one before may still wait for an agent.
-        """
+        """Let agents play, and persons' turns without a choice, as long as anybody looks."""
         loop = asyncio.get_running_loop()
-        while self.connections and self.session is session:
+        while self.connections:
             self._changed.clear()
             begin, version, question = loop.time(), session.version, session.question()
             if question is None and session.forced() is None:
@@ -230,7 +248,7 @@ class Room(Desk):
             action = 0
             if question is not None:
                 try:
-                    action = await loop.run_in_executor(self._threads, question.ask)
+                    action = await self._minds.think(choice, question.agent, question.position)
                 except Exception as error:  # an agent may fail in any way; the game ends with it
                     _log.exception("an agent failed")
                     session.fail(question, error)
@@ -244,7 +262,7 @@ class Room(Desk):
     async def _wait(self, session: Session, version: int, begin: float) -> bool:
         """Wait until an agent may play that was asked at `begin`; whether the position is still the same."""
         loop = asyncio.get_running_loop()
-        while self.connections and self.session is session and session.version == version and not session.paused:
+        while self.connections and session.version == version and not session.paused:
             rest = begin + self._delay() - loop.time()
             if rest <= 0:
                 return True
@@ -264,7 +282,7 @@ class Room(Desk):
         await asyncio.sleep(_SAVE_EVERY)
         with self._told_if_it_fails():
             while (work := self._keeper.work()) is not None:
-                await asyncio.get_running_loop().run_in_executor(self._threads, work)
+                await self.advisers.run(work)
                 await asyncio.sleep(_SAVE_EVERY)
 
     def _keep(self) -> None:
@@ -283,6 +301,7 @@ class Room(Desk):
 
     async def close(self) -> None:
         """Write the record; the clock stops."""
+        await super().close()
         for task in (self._clock, self._saver):
             if task is not None:
                 task.cancel()

@@ -36,6 +36,7 @@ except ImportError as error:
 from rs_env.rules import MAX_PLAYERS
 from rs_env.web.desk import Advisers, Connection, Desk, Role, Shelf
 from rs_env.web.messages import read
+from rs_env.web.minds import Minds
 from rs_env.web.replay import Library
 from rs_env.web.room import Room
 from rs_env.web.session import Session
@@ -64,20 +65,22 @@ _TRY_LATER, _NOT_ALLOWED = 1013, 1008  # codes of closed websockets, RFC 6455 an
 class Hall:
     """All tables and shelves of a server, by token.
 
-    advisers: names of the agents that pages may ask. threads: how many agents compute at once.
+    advisers: names of the agents that pages may ask. threads: how many agents think at once, and how many threads do
+    all else that takes time.
     """
 
     def __init__(self, advisers: Sequence[str], threads: int = 4) -> None:
         """Raises ValueError for what is no agent."""
-        self.threads = ThreadPoolExecutor(threads, "agent")
-        self.advisers = Advisers(advisers, self.threads)
+        self.minds = Minds(threads)
+        self.threads = ThreadPoolExecutor(threads, "desk")
+        self.advisers = Advisers(advisers, self.minds, self.threads)
         self._places: dict[str, tuple[Desk, Role]] = {}
 
     def add_room(self, session: Session, folder: Path | None = None, pace: float = 0.8) -> Room:
         """A new table. `Room.links` has its addresses: "host" for whoever runs it and sits as the first person, "1" to
         "7" for the other persons, "watch" for those who only look.
         """
-        room = Room(session, self.advisers, self.threads, folder, pace)
+        room = Room(session, self.advisers, self.minds, folder, pace)
         roles = {"host": Role(0, True), "watch": Role(None, False)}
         roles |= {str(person): Role(person, False) for person in range(1, MAX_PLAYERS)}
         room.links = {name: self._add(room, role) for name, role in roles.items()}
@@ -104,9 +107,10 @@ class Hall:
         return {desk for desk, _ in self._places.values()}
 
     async def close(self) -> None:
-        """Write all records; agents that still think are not waited for."""
+        """Write all records; agents that still think are ended."""
         for desk in self._desks():
             await desk.close()
+        self.minds.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
 
 

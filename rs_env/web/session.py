@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.agent import Agent, ask, wants_histories
+from rs_env.agent import Agent, wants_histories
 from rs_env.arena.players import agent_seed
 from rs_env.arena.sitting import Memories
 from rs_env.baselines import as_agent
@@ -25,6 +25,7 @@ from rs_env.render.seen import table_of_view
 from rs_env.render.table import Table, last_of_game, table_of_game
 from rs_env.rules import Rules
 from rs_env.web.story import Story
+from rs_env.web.thinking import Position, Sitting, choice
 
 PERSON = "person"
 """What stands for a person among the names of agents."""
@@ -43,15 +44,12 @@ class Question:
     """What an agent is asked: everything that it may know, and nothing of the table itself."""
 
     version: int
-    seat: int
     agent: Agent
-    views: np.ndarray
-    histories: Histories | None
-    memories: np.ndarray | None
+    position: Position
 
     def ask(self) -> int:
         """The agent's action. Raises whatever the agent raises, and ValueError for an illegal action."""
-        return int(ask(self.agent, self.views, None, self.histories, self.memories)[0])
+        return choice(self.agent, self.position)
 
 
 class Session:
@@ -61,7 +59,7 @@ class Session:
     decks and draws, None: a fresh one. Raises ValueError for another number of players, and for what is no agent.
 
     A player who sat on seat s at first sits on seat (s + shift) % n. `auto`: numbers of persons whose turns without a
-    choice are played for them.
+    choice are played for them. `sitting`: the deals that agents remember.
     """
 
     def __init__(self, rules: Rules, players: Sequence[str], seed: int | None = None) -> None:
@@ -84,7 +82,8 @@ class Session:
         self._wins = [0.0] * len(players)
         self._deals = 0
         self._story = Story(Game(rules, self.seed))
-        self._memories = self._new_memories()
+        self._sittings, self.sitting = 0, Sitting()
+        self._sit_down()
 
     @property
     def game(self) -> Game:
@@ -163,7 +162,7 @@ class Session:
             return None
         memories = self._memories.of(number, np.array([0]), np.array([number]))
         histories = Histories.of([self.game]) if wants_histories(agent) else None
-        return Question(self.version, turn, agent, as_one_view(self.game.view(turn)), histories, memories)
+        return Question(self.version, agent, Position(as_one_view(self.game.view(turn)), histories, memories))
 
     def answer(self, question: Question, action: int) -> bool:
         """Take what an agent answered, unless the table has moved on or pauses; whether it was taken."""
@@ -211,7 +210,7 @@ class Session:
             self._let_remember()
         if same:
             self.shift = (self.shift + 1) % self.rules.num_players
-            self._memories = self._new_memories()  # they are of players who keep their seats
+            self._sit_down()  # memories are of players who keep their seats
         else:
             self._index += 1
         self._story = Story(Game(self.rules, self.seed, index=self._index))
@@ -226,6 +225,7 @@ class Session:
         for number, agent in enumerate(self._agents):
             if agent is not None:
                 self._memories.add(number, agent, self.rules, self.game.states, histories)
+        self.sitting = Sitting((*self.sitting.games, self.game))
 
     def _won(self) -> list[float]:
         """What each player, by number, has won of the game that is over: 1 for the winner, who may share it."""
@@ -235,10 +235,13 @@ class Session:
             rewards = [float(seat in self.game.out[:1]) for seat in range(self.rules.num_players)]
         return [rewards[self.seat_of(number)] for number in range(self.rules.num_players)]
 
-    def _new_memories(self) -> Memories:
+    def _sit_down(self) -> None:
+        """Agents know nothing of one another."""
         seating = np.array([[-1 if agent is None else number for number, agent in enumerate(self._agents)]])
         nobody = next(agent for agent in (*self._agents, as_agent("random")) if agent is not None)  # in persons' places
-        return Memories([agent or nobody for agent in self._agents], seating)
+        self._memories = Memories([agent or nobody for agent in self._agents], seating)
+        self.sitting = Sitting()
+        self._sittings += 1
 
     # What is shown
 
@@ -268,9 +271,15 @@ class Session:
         ]
 
     def record(self) -> dict[str, Any]:
-        """The record of the game, with the names of the players by seat."""
+        """The record of the game, with the names of the players by seat, and with the number of the deal in the sitting
+        of which agents remember the earlier ones.
+        """
         players = [self.players[self.player_at(seat)] for seat in range(self.rules.num_players)]
-        return {**self.game.record(), "players": [player.agent or player.name for player in players]}
+        return {
+            **self.game.record(),
+            "players": [player.agent or player.name for player in players],
+            "sitting": {"name": f"{self.seed}-{self._sittings}", "deal": len(self.sitting.games)},
+        }
 
     def __repr__(self) -> str:
         turn = self.game.turn

@@ -10,13 +10,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from rs_env.agent import wants_memories
 from rs_env.baselines import as_agent
 from rs_env.cards import NUM_ACTIONS, PICKUP, SUIT_NAMES, action_text, parse_action, suit_of
 from rs_env.render.table import Seat, Table
 from rs_env.web.keeper import Keeper
+from rs_env.web.minds import Mind
 from rs_env.web.session import Session
 from rs_env.web.story import Event
-from rs_env.web.thinking import chances, opinion, position_of
+from rs_env.web.thinking import Position, chances, choice, memories_after, opinion, position_of
 
 _SIGNS, _PLAIN_SIGNS = "♣♦♥♠", "cdhs"
 _COLOURS = ("green", "blue", "red", "bold")
@@ -27,6 +29,7 @@ _HELP = """\
 7c, 7C or a number  play that card       p  pick up the trick
 k  where the cards can be                h  ask an agent for a hint
 u  undo, back to your last decision      q  leave; the record is kept
+Ctrl-C gives up a hint that takes long, and else leaves.
 After the end: n  new cards, s  same cards from another seat, q  leave."""
 
 
@@ -47,6 +50,7 @@ class _Terminal:
         self._pace = pace if console.is_terminal else 0.0
         self._adviser = None if adviser is None else as_agent(adviser)
         self._keeper = Keeper(session, folder)
+        self._mind = Mind()
         self._number = session.persons[0] if session.persons else None
         self._complete = _completion()
         self._message: str | Text = ""  # below the table, until the next one is drawn
@@ -59,6 +63,7 @@ class _Terminal:
         except EOFError:
             self._console.print()
         finally:
+            self._mind.end()
             self._save()
 
     def _save(self) -> None:
@@ -71,7 +76,7 @@ class _Terminal:
         if question is not None:
             begin = time.monotonic()
             try:
-                session.answer(question, question.ask())
+                session.answer(question, self._mind.think(choice, question.agent, question.position))
             except Exception as error:  # an agent may fail in any way; the game ends with it
                 session.fail(question, error)
             time.sleep(max(0.0, begin + self._pace - time.monotonic()))
@@ -135,7 +140,10 @@ class _Terminal:
             self._message = "There is no agent to ask: --advisers names some."
             return
         try:
-            told = opinion(self._adviser, position_of(self._session.game))
+            told = self._mind.think(opinion, self._adviser, self._position())
+        except KeyboardInterrupt:
+            self._message = "Given up."
+            return
         except Exception as error:  # an agent may fail in any way; the game goes on without its hint
             self._message = Text(f"{self._adviser.name} failed: {type(error).__name__}: {error}", style="yellow")
             return
@@ -144,6 +152,15 @@ class _Terminal:
         self._message = Text(
             f"{told['agent']} takes {told['choice']}" + (f" ({told['kind']}: {shown})" if shown else "")
         )
+
+    def _position(self) -> Position:
+        """What the adviser is asked, with what it remembers of earlier deals."""
+        assert self._adviser is not None
+        position, sitting = position_of(self._session.game), self._session.sitting
+        if not sitting.games or not wants_memories(self._adviser):
+            return position
+        rows = self._mind.think(memories_after, self._adviser, sitting)
+        return position._replace(memories=rows[position.views["seat"]])
 
     def _tell_chances(self) -> None:
         seat = self._session.seat_of(self._number or 0)

@@ -11,6 +11,14 @@ export function takeHint(message) {
   askAgain();
 }
 
+/** The question was given up, by the reader or because the table has moved on. */
+export function hintStopped() {
+  page.advice.waiting = false;
+  if (page.lookback) return;
+  drawAdvicePanel();
+  if (page.state?.version !== page.advice.asked) askAgain();
+}
+
 export function takeChances(message) {
   const isNow = message.type === "know" ? message.version === page.state?.version : message.at === page.lookback?.at;
   page.knowing = false;
@@ -48,7 +56,7 @@ export function drawAdvicePanel() {
         advice.always = on;
         askAgain();
       },
-      ask,
+      ask: () => (advice.waiting ? send("stop") : ask()),
     },
   );
 }
@@ -57,6 +65,7 @@ export function ask() {
   const { advice } = page;
   if (!page.mayAsk || advice.waiting) return;
   advice.waiting = send("hint", { agent: advice.name });
+  advice.asked = page.state.version;
   drawAdvicePanel();
 }
 

@@ -13,6 +13,7 @@ export function drawControls() {
     isTable,
     Boolean(lookback),
     state?.paused,
+    page.slow,
     state?.pace,
     state?.can_undo,
     state?.auto,
@@ -31,8 +32,8 @@ export function drawControls() {
       shown.push(
         button(
           "pause",
-          state.paused ? "Go on" : "Pause",
-          "Let agents wait (space)",
+          state.paused ? "Go on" : page.slow ? "Stop thinking" : "Pause",
+          page.slow ? "The agent gives its thought up, and is asked again when you go on (space)" : "Let agents wait (space)",
           () => send("pause", { on: !state.paused }),
           { "aria-pressed": String(state.paused) },
         ),

@@ -4,6 +4,8 @@ import { el, find, refill, renew, svg } from "./dom.js";
 import { opinionTable } from "./panels.js";
 import { small } from "./cards.js";
 
+const DIFFER = "Where do they differ?";
+
 /** The position that the fragment of the address tells: "#game=3&at=17&seat=1". */
 export function fragment() {
   const parameters = new URLSearchParams(location.hash.slice(1));
@@ -86,8 +88,18 @@ export class Lookback {
         if (message.chosen[0] !== message.chosen[1]) this.differences.set(message.at, message.chosen);
       }
       this.update();
-    } else return ["position", "game", "compare"].includes(message.type);
+    } else if (message.type === "stopped") this.stopped(message.question);
+    else return ["position", "game", "compare"].includes(message.type);
     return true;
+  }
+
+  /** A question was given up. */
+  stopped(question) {
+    if (question === "think") {
+      this.waiting = false;
+      this.opinions = { at: this.at, opinions: [] };
+    } else this.compared = 0;
+    this.update();
   }
 
   /** A question was refused. */
@@ -266,7 +278,8 @@ export class Lookback {
       el(
         "p",
         { class: "ask" },
-        button("compare", "Where do they differ?", "Compare both agents at every decision", () => {
+        button("compare", DIFFER, "Compare both agents at every decision", () => {
+          if (this.compared) return this.send("stop");
           this.differences.clear();
           this.compared = -1;
           this.send("compare", { game: this.outline.game, agents: this.agents });
@@ -275,6 +288,7 @@ export class Lookback {
         button("difference", "next", "Next difference (d)", this.keys.d),
         el("span", { id: "differ", role: "status" }),
       ),
+      el("p", { id: "remembered", class: "hint" }),
       el("div", { id: "opinions" }),
     );
     find("#advice").open = true;
@@ -284,6 +298,9 @@ export class Lookback {
     const { names, length, events, free } = this.outline;
     find("#slider").max = length;
     find("#game").value = this.outline.game + 1;
+    const { remembered } = this.outline;
+    const deals = remembered === 1 ? "the deal before this one" : `the ${remembered} deals before this one`;
+    if (find("#remembered")) find("#remembered").textContent = remembered ? `They remember ${deals}.` : "";
     refill(
       find("#viewer"),
       el("option", { value: "" }, "all hands"),
@@ -327,6 +344,7 @@ export class Lookback {
     );
     const count = this.differences.size,
       running = this.compared ? ` so far, at ${Math.max(0, this.compared)} of ${length}` : "";
+    if (find("#compare")) find("#compare").textContent = running ? "Stop comparing" : DIFFER;
     find("#differ").textContent = this.compared || count ? `${count} differ${count === 1 ? "s" : ""}${running}` : "";
     const played = events[this.at]?.action;
     refill(
@@ -339,7 +357,14 @@ export class Lookback {
             this.differences.get(this.at).map((action, place) => [place ? " against " : "", small(action)]),
           )
         : null,
-      this.waiting ? el("p", {}, "thinking …") : null,
+      this.waiting
+        ? el(
+            "p",
+            { class: "ask" },
+            "thinking …",
+            el("button", { id: "give-up", type: "button", onclick: () => this.send("stop") }, "Give up"),
+          )
+        : null,
       this.asks && played && this.opinions?.at === this.at && this.opinions.opinions.length
         ? el("p", {}, "Played: ", small(played))
         : null,

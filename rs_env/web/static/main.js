@@ -1,6 +1,6 @@
 // The page: takes what the server tells, has it drawn, and sends what the reader does.
 
-import { ask, askAgain, askChances, drawAdvicePanel, takeChances, takeHint } from "./advice.js";
+import { ask, askAgain, askChances, drawAdvicePanel, hintStopped, takeChances, takeHint } from "./advice.js";
 import { bySuit } from "./cards.js";
 import { Connection } from "./connection.js";
 import { drawControls, help } from "./controls.js";
@@ -18,6 +18,7 @@ function receive(message) {
   else if (message.type === "state") takeState(message);
   else if (message.type === "error") takeError(message.message);
   else if (message.type === "hint") takeHint(message);
+  else if (message.type === "stopped" && message.question === "hint") hintStopped();
   else if (message.type === "know" || message.type === "chances") takeChances(message);
   else page.lookback?.take(message);
 }
@@ -40,11 +41,27 @@ function takeState(state) {
   page.state = state;
   if (page.lookback && before && state.version !== before.version) leaveLookback();
   if (before?.version !== state.version) page.advice.opinion = null;
+  watchThinking(before, state);
   drawControls();
   if (page.lookback) return;
   drawNow();
   speak(before, state);
   askAgain();
+}
+
+const LONG = 3000; // milliseconds after which a thought is called long
+let thinkingTimer = 0;
+/** Offers to stop an agent that thinks long. */
+function watchThinking(before, state) {
+  const thinks = state.thinks && !state.paused;
+  if (thinks && before?.version === state.version && before.thinks && !before.paused) return;
+  clearTimeout(thinkingTimer);
+  page.slow = false;
+  const tell = () => {
+    page.slow = true;
+    drawControls();
+  };
+  if (thinks) thinkingTimer = setTimeout(tell, LONG + 1000 * state.pace);
 }
 
 function takeError(text) {

@@ -8,7 +8,8 @@ export const page = {
   state: null, // the newest state of the table
   shown: null, // what is drawn: {table, events, names, own, ...}
   lookback: null, // a walk through a game that is over
-  advice: { name: null, always: false, opinion: null, waiting: false },
+  advice: { name: null, always: false, opinion: null, waiting: false, asked: null },
+  slow: false, // whether an agent thinks long
   knowing: false, // whether the chances of cards were asked for
 };
 

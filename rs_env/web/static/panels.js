@@ -215,7 +215,11 @@ export function drawAdvice({ advisers, name, always, opinion, waiting, mayAsk },
           advisers.map((adviser) => el("option", { value: adviser, selected: adviser === name }, adviser)),
         ),
       ),
-      el("button", { type: "button", id: "ask", disabled: !mayAsk || waiting, onclick: on.ask }, "Ask"),
+      el(
+        "button",
+        { type: "button", id: "ask", disabled: !mayAsk && !waiting, onclick: on.ask },
+        waiting ? "Give up" : "Ask",
+      ),
       el(
         "label",
         {},
