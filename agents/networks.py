@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from rs_env.baselines.general import general_spec, not_always_there
+from rs_env.baselines.general import general_spec, sometimes_there
 from rs_env.baselines.networks import USUAL_HAND_SIZE, suit_columns
 from rs_env.baselines.suspicion import suspicion_size
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
@@ -102,8 +102,8 @@ class GeneralNet(PolicyValueNet):
     """A network of kind "general": the same weights play any number of players by any rules, which it reads as numbers
     behind the observation, see `rs_env.baselines.general`.
 
-    What it makes of other seats and of the rules begins at zero. So a seat or a rule that training has never met counts
-    for nothing, rather than as much as weights drawn at random let it.
+    What it makes of other seats, of the rules and of what only some rules have begins at zero. So a seat or a rule that
+    training has never met counts for nothing, rather than as much as weights drawn at random let it.
     """
 
     general = True
@@ -112,7 +112,7 @@ class GeneralNet(PolicyValueNet):
         super().__init__(num_players, hidden, layers)
         columns, _ = suit_columns(general_spec())
         with torch.no_grad():
-            self.first.weight[:, torch.from_numpy(not_always_there()[columns[0]])] = 0.0
+            self.first.weight[:, torch.from_numpy(sometimes_there()[columns[0]])] = 0.0
 
 
 class CentralCritic(BySuit):

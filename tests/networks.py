@@ -32,7 +32,8 @@ def write_network(
 ) -> Path:
     """A checkpoint of a random network, as `agents.checkpoint` writes it.
 
-    changes: `kind` of the network, `seed` and `dtype` of the weights, and `arrays`, `config` or `metadata` in place of what they would be.
+    changes: `kind` of the network, `seed` and `dtype` of the weights, and `arrays`, `config` or `metadata` in place of
+    what they would be.
     """
     rules = as_rules(rules)
     weights = {name: changes.pop(name) for name in ("seed", "dtype", "kind") if name in changes}

@@ -27,6 +27,8 @@ from rs_env.scorings import Basis
 
 RULES_VERSION = 1
 PERCENT = 100
+_ALWAYS_THERE = ("hand", "trick", "dead", "hand_sizes", "still_in", "leader", "led_suit", "progress")
+"""Sections of which the observer's own entries are of use in each game."""
 
 Numbers = Callable[[np.ndarray], np.ndarray]
 
@@ -165,13 +167,22 @@ def general_observations(views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @cache
-def not_always_there() -> np.ndarray:
-    """Which entries belong to other seats or to the rules, bool (G,): those of which training may meet only some."""
-    found = np.zeros(general_spec().size, np.bool_)
-    for part in general_spec().sections.values():
-        of_seats = part.section.about is About.EACH
-        found[part.slice] = part.section.about is About.OTHERS or part.section in RULE_SECTIONS
-        if of_seats or part.section.kind in (Kind.SEATS, Kind.SEAT):
-            first = part.width if of_seats else 1
-            found[part.start + first : part.start + part.size] = True
+def sometimes_there() -> np.ndarray:
+    """Which entries training may never meet, bool (G,): those of other seats, of the rules, and of what only some rules
+    have.
+    """
+    found = np.ones(general_spec().size, np.bool_)
+    for name in _ALWAYS_THERE:
+        part = general_spec().sections[name]
+        own = 1 if part.section.kind in (Kind.SEATS, Kind.SEAT) else part.width
+        found[part.start : part.start + own] = False
     return found
+
+
+def table() -> str:
+    """The rules as numbers, as a Markdown table."""
+    lines = ["| section | entries | each in | meaning |", "|---|---|---|---|"]
+    for section in RULE_SECTIONS:
+        part = general_spec().sections[section.name]
+        lines.append(f"| `{section.name}` | {part.size} | 0..{part.high} | {section.meaning} |")
+    return "\n".join(lines)
