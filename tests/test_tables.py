@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 from collections import Counter
@@ -222,6 +223,20 @@ def test_tables_stand_in_a_configuration() -> None:
     assert read.tables == (TableConfig(0.5, Rules.preset("schweller", num_players=5)), TableConfig(0.1, Rules()))
     assert read.evaluation.unseen == (Rules.preset("trump"),) and read.shares == pytest.approx((0.4, 0.5, 0.1))
     assert read.shared_out(20) == [8, 10, 2]
+
+
+def test_tables_can_be_named_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    parse = importlib.import_module("train").parse
+    command = parse(["--smoke", "--network.kind", "general", "--tables", "rolling_stone-3", "schweller-5"])
+    expected = (TableConfig(1 / 3, Rules(num_players=3)), TableConfig(1 / 3, Rules.preset("schweller", num_players=5)))
+    assert command.settings.tables == expected and {stage.tables for stage in command.stages} == {expected}
+    assert len(parse(["--config", str(ROOT / "configs" / "general.toml")]).settings.tables) == 3
+    for names, said in ((["schweller"], "it must be PRESET-PLAYERS"), (["x-3"], "preset='x' is not allowed")):
+        with pytest.raises(ValueError, match=said):
+            parse(["--smoke", "--network.kind", "general", "--tables", *names])
+    with pytest.raises(ValueError, match=r"network\.kind='suits' is not allowed"):
+        parse(["--smoke", "--tables", "schweller-5"])
 
 
 def test_the_configuration_that_comes_with_the_project_describes_such_a_run() -> None:
