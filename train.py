@@ -28,6 +28,8 @@ import tyro
 from rich.console import Console
 
 from agents.config import Settings, TrainConfig, load_experiment
+from agents.learner import TableConfig
+from rs_env.baselines.network_players import rules_of
 from rs_env.command_line import end_with, interrupted_with, status_of
 from rs_env.flags import OptionalFolder, RuleFlags, RuleOptions, parsed
 
@@ -44,6 +46,10 @@ class Command(Generic[Settings]):
 
     settings: Annotated[TrainConfig[Settings], tyro.conf.arg(name="")]
     rules: RuleOptions = field(default_factory=RuleFlags)
+    tables: Annotated[tuple[str, ...], tyro.conf.arg(metavar="RULES ...")] = ()
+    """Further rules to learn at once, as PRESET-PLAYERS, in equal shares: rolling_stone-3 schweller-5; needs
+    --network.kind general.
+    """
     config: Annotated[Path, tyro.conf.arg(metavar="FILE")] = CONFIGS / "default.toml"
     """Experiment to run, a TOML file."""
     smoke: bool = False
@@ -77,8 +83,17 @@ def parse(arguments: list[str]) -> Command:
     table = Annotated[type(config.settings), tyro.conf.arg(name=config.learner)]
     command = parsed(Command[table], "train.py", arguments, default=Command(settings=config, config=path))
     rules = command.rules.chosen(command.settings.rules)
-    settings = replace(command.settings, rules=rules)
+    tables = _tables_of(command.tables) or command.settings.tables
+    settings = replace(command.settings, rules=rules, tables=tables)
     return replace(command, settings=settings, stages=experiment.configs(settings))
+
+
+def _tables_of(names: Sequence[str]) -> tuple[TableConfig, ...]:
+    """Tables in equal shares, which they have with the rules of the run."""
+    for name in names:
+        if not name.rpartition("-")[2].isdecimal():
+            raise ValueError(f"--tables {name} is not allowed: it must be PRESET-PLAYERS, such as schweller-5")
+    return tuple(TableConfig(1 / (len(names) + 1), rules_of(name)) for name in names)
 
 
 def train(command: Command, arguments: Sequence[str]) -> None:

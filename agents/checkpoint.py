@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from agents.architectures import NetworkConfig
 from agents.settings import from_table
-from rs_env.baselines.checkpoints import FILE_NAME, FORMAT, check_version, digest_of_bytes
+from rs_env.baselines.checkpoints import FILE_NAME, FORMAT, check_kind, check_version, digest_of_bytes, kind_version
 from rs_env.engine.observation import OBSERVATION_VERSION
 from rs_env.files import write_whole
 from rs_env.rules import Rules, as_rules
@@ -70,6 +70,7 @@ def save_checkpoint(
         "observation_version": str(OBSERVATION_VERSION),
         "config": json.dumps(config),
         "progress": json.dumps(progress),
+        **kind_version(config),
     }
     write_whole(path, save(kept, metadata | {"digest": digest_of(metadata, kept)}))
 
@@ -104,6 +105,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         if metadata.get("digest") != digest_of(metadata, tensors):
             raise ValueError("it is not as it was written: its digest does not fit")
         config, progress = json.loads(metadata["config"]), json.loads(metadata["progress"])
+        check_kind(metadata, config)
         rules = as_rules(config.get("rules", {}))
         settings: NetworkConfig = from_table(NetworkConfig, "network.", config.get("network", {}))
         network = settings.make(rules.num_players) if any(name.startswith(f"{POLICY}.") for name in tensors) else None

@@ -24,6 +24,7 @@ from agents.learner import LearnerConfig
 from agents.rollout import Rollout
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
+from rs_env.baselines.general import rule_entries, spread
 from rs_env.baselines.suspicion import Suspicion
 from rs_env.cards import NUM_ACTIONS
 from rs_env.engine import entry
@@ -41,8 +42,8 @@ class Collector:
     """Plays `games` games side by side, `steps` decisions of each in one rollout, by who sits in them.
 
     The buffers of `rollout` are written anew by each `collect`: one row for each seat with its open decision, where it
-    has one, then the `steps` new ones. states: keep the global states too. notes: how many numbers the learner notes of
-    each decision.
+    has one, then the `steps` new ones, from row `first` on. states: keep the global states too. notes: how many numbers
+    the learner notes of each decision. rollout: buffers to write to; they may have room for more seats.
 
     Several ranks share the games out, evenly: each has the games, decks and seats of its numbers, from `first_game` on.
 
@@ -58,6 +59,7 @@ class Collector:
         company: Company | None = None,
         states: bool = False,
         notes: int = 0,
+        rollout: Rollout | None = None,
     ) -> None:
         n = config.rules.num_players
         self.seed, self.ranks = config.seed, ranks()
@@ -72,14 +74,21 @@ class Collector:
             whole = self._new_env(config, everyone)
             histories = whole.histories[self._part] if self._keeps_events else None
             self.batch = self.env.restore(whole.states[self._part], histories=histories)
-        size = self.env.layout.size + config.network.extra(n)
+        size = config.network.size(n)
+        self._rules = rule_entries(config.rules) if config.network.general else None
         self._keeps_states, width = states, state_spec(n).size if states else 0
         self._carried = ("observation", "action_mask", "action", "notes", *(["state"] if states else []))
-        self.rollout = Rollout.empty(n + steps, games, n, size, NUM_ACTIONS, width, notes)
+        self.rollout = rollout or Rollout.empty(n + steps, games, n, size, NUM_ACTIONS, width, notes)
+        self.first = len(self.rollout.action) - steps
         self.player = self.company.seats_of(everyone, n)[self._part]  # in each game, on each seat
         self.rollout.learns[:] = False
         self._views = empty_views(config.rules, games)
         self._open = self._open_decisions()
+
+    @property
+    def games(self) -> int:
+        """Number of games side by side, of this rank."""
+        return self.env.num_envs
 
     def _new_env(self, config: LearnerConfig, games: int) -> SelfPlayVectorEnv:
         return SelfPlayVectorEnv(games, config.rules, config.seed, skip_forced=True, keep_events=self._keeps_events)
@@ -88,13 +97,13 @@ class Collector:
         """Play one rollout and return its metrics. iteration: counts the rollouts of a run."""
         for agent in self.company.frozen:
             agent.reset(int(game_key(np.uint64(self.seed), np.uint64(iteration))))
-        rollout, capped, first = self.rollout, 0, self.env.rules.num_players
+        rollout, capped, first = self.rollout, 0, self.first
         self._carry_over()
         self._note_decision(first)
         for t in range(first, len(rollout.action)):
             self._act(t, decide)
             self.batch = self.env.step(rollout.action[t])
-            rollout.reward[t] = self.batch.rewards
+            rollout.reward[t, :, : self.env.rules.num_players] = self.batch.rewards
             rollout.done[t] = self.batch.terminated | self.batch.truncated
             capped += int(self.batch.truncated.sum())
             self._note_decision(t + 1)
@@ -117,8 +126,8 @@ class Collector:
         """Write the open decisions to the first rows, that of seat s to row s. Rows without one have its seat all the
         same; nobody learns from them.
         """
-        rollout, n = self.rollout, self.env.rules.num_players
-        rollout.seat[:n], rollout.learns[:n] = np.arange(n)[:, None], False
+        rollout, first = self.rollout, self.first
+        rollout.seat[:first], rollout.learns[:first] = np.arange(first)[:, None], False
         at = self._open["seat"], self._open["game"]
         for name in self._carried:
             getattr(rollout, name)[at] = self._open[name]
@@ -127,8 +136,11 @@ class Collector:
     def _note_decision(self, t: int) -> None:
         rollout, batch = self.rollout, self.batch
         size = batch.observation.shape[1]
-        rollout.observation[t, :, :size], rollout.action_mask[t] = batch.observation, batch.action_mask
-        rollout.seat[t] = batch.current_player
+        rollout.seat[t], rollout.action_mask[t] = batch.current_player, batch.action_mask
+        if self._rules is None:
+            rollout.observation[t, :, :size] = batch.observation
+        else:
+            rollout.observation[t] = spread(batch.observation, self.env.rules.num_players, self._rules)
         if self._suspicion is not None:
             games = np.flatnonzero(self._movers(t) == LEARNER)
             rollout.observation[t, :, size:] = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,19 @@ LEARNER = 0  # the learner's number in a table of seats
 class Company:
     """Who sits where in each game.
 
-    table: whole numbers of shape (rows, n), the player on each seat of n: 0 is the learner, k is ``frozen[k - 1]``.
-    Game i takes row ``i % rows``, so that one table serves any number of games. frozen: agents, which play as they are.
+    table: whole numbers of shape (rows, n), the player on each seat of n: 0 is the learner, k is ``frozen[k - 1]``; for
+    several numbers of players one for each, by number. Game i takes row ``i % rows``, so that one table serves any
+    number of games. frozen: agents, which play as they are.
 
     Raises ValueError for a table of another form, with players who are not there, or without a seat for the learner.
     """
 
-    def __init__(self, table: Sequence[Sequence[int]] | np.ndarray, frozen: Sequence[Agent] = ()) -> None:
+    def __init__(
+        self, table: Sequence[Sequence[int]] | np.ndarray | Mapping[int, np.ndarray], frozen: Sequence[Agent] = ()
+    ) -> None:
         self.frozen = tuple(frozen)
-        self.table = _checked(table, len(self.frozen))
+        tables = list(table.values()) if isinstance(table, Mapping) else [table]
+        self.tables = [_checked(one, len(self.frozen)) for one in tables]
         for agent in self.frozen:
             check_is_agent(agent)
 
@@ -43,9 +47,11 @@ class Company:
         """The player on each seat of each game, int64 (games, n). Raises ValueError for another number of seats, and
         where these games seat no learner.
         """
-        if self.table.shape[1] != num_players:
-            raise ValueError(f"table: rows of {self.table.shape[1]} seats are not allowed: {num_players} play")
-        table = self.table[np.arange(games) % len(self.table)]
+        fit = [table for table in self.tables if table.shape[1] == num_players]
+        if not fit:
+            seats = " or ".join(str(table.shape[1]) for table in self.tables)
+            raise ValueError(f"table: rows of {seats} seats are not allowed: {num_players} play")
+        table = fit[0][np.arange(games) % len(fit[0])]
         if not (table == LEARNER).any():
             raise ValueError(f"table: the learner (0) has no seat in the {games} rows that are played")
         return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,13 +14,13 @@ import tyro
 
 from agents.architectures import NetworkConfig
 from agents.company import Company
-from agents.learner import Learner, LearnerConfig
+from agents.learner import Learner, LearnerConfig, TableConfig
 from agents.registry import LEARNERS
 from agents.seating import SeatsConfig, company_of
 from agents.settings import ALLOWED_TEMPERATURES, MOST, check, check_names, from_table
 from rs_env.baselines import make_agent
 from rs_env.baselines.networks import is_temperature
-from rs_env.rules import as_rules
+from rs_env.rules import Rules, as_rules
 
 _SETTINGS = "settings"  # the field of `TrainConfig` that stands in a table with the learner's name
 Settings = TypeVar("Settings")
@@ -45,6 +46,8 @@ class EvaluationConfig:
     """At the end the best of these takes the place of `temperature`, by games on other deals than those reported."""
     deals_to_choose: int = 100
     """Deals of these games, each played from every seat, for each temperature."""
+    unseen: tyro.conf.Suppress[tyro.conf.Fixed[tuple[Rules, ...]]] = ()
+    """Further rules to play at the end, which it was not trained on."""
 
     def __post_init__(self) -> None:
         check("evaluation.deals", self.deals, 2 <= self.deals <= MOST, f"from 2 to {MOST}")
@@ -100,13 +103,24 @@ class TrainConfig(LearnerConfig, Generic[Settings]):
         if self.settings is None:
             object.__setattr__(self, _SETTINGS, kind())
         check(_SETTINGS, self.settings, isinstance(self.settings, kind), f"a {kind.__name__}, for {self.learner!r}")
+        if self.tables:
+            plays = getattr(LEARNERS[self.learner].make, "plays_tables", False)
+            check(
+                "learner", self.learner, plays, "one that learns from several rule sets, or there must be no [[tables]]"
+            )
+        players = {rules.num_players for rules in self.evaluation.unseen} - {self.rules.num_players}
+        fits = self.network.general or not players
+        check(
+            "evaluation.unseen", sorted(players), fits, "of the number of players of the network, if it is not general"
+        )
 
     def make_learner(self, company: Company | None = None, goes_on: bool = False) -> Learner:
         """The learner at its beginning. company: who sits where; None: as these settings have it. goes_on: its network
         will be restored, so that it needs none to begin with.
         """
         if company is None:
-            company = company_of(self.company, self.rules.num_players, self.seed, self.start)
+            players = sorted({rules.num_players for rules in self.rule_sets})
+            company = company_of(self.company, players, self.seed, self.start)
         config = dataclasses.replace(self, start="") if goes_on else self
         return LEARNERS[self.learner].make(config, self.settings, company)
 
@@ -127,11 +141,12 @@ class TrainConfig(LearnerConfig, Generic[Settings]):
         names = [f.name for f in dataclasses.fields(cls) if f.name != _SETTINGS]
         check_names("", values, [*names, *LEARNERS])
         values = dict(values)
-        rules = values.pop("rules", {})
-        check("rules", rules, isinstance(rules, dict), "a table of settings")
-        rules = as_rules(rules.get("preset", "rolling_stone"), **{k: v for k, v in rules.items() if k != "preset"})
-        parts = {"network": NetworkConfig, "evaluation": EvaluationConfig}
-        made = {name: from_table(part, f"{name}.", values.pop(name, {})) for name, part in parts.items()}
+        rules = _rules_of("rules", values.pop("rules", {}))
+        evaluation = _with_rules("evaluation.unseen", values.pop("evaluation", {}), "unseen", _list_of_rules)
+        made = {
+            "network": from_table(NetworkConfig, "network.", values.pop("network", {})),
+            "evaluation": from_table(EvaluationConfig, "evaluation.", evaluation),
+        }
         tables = {
             name: from_table(entry.settings, f"{name}.", values.pop(name))
             for name, entry in LEARNERS.items()
@@ -140,8 +155,28 @@ class TrainConfig(LearnerConfig, Generic[Settings]):
         company = values.pop("company", ())
         check("company", company, isinstance(company, list | tuple), "a list of tables")
         made["company"] = tuple(from_table(SeatsConfig, "company.", part) for part in company)
+        further = values.pop("tables", ())
+        check("tables", further, isinstance(further, list | tuple), "a list of tables")
+        further = [_with_rules("tables.rules", part, "rules", _rules_of) for part in further]
+        made["tables"] = tuple(from_table(TableConfig, "tables.", part) for part in further)
         chosen = str(values.get("learner", cls.learner))
         return from_table(cls, "", {**values, **made, "rules": rules, _SETTINGS: tables.get(chosen)})
+
+
+def _rules_of(name: str, values: Any) -> Rules:
+    """The rules that a table tells: those of its ``preset`` with some options changed."""
+    check(name, values, isinstance(values, dict), "a table of settings")
+    return as_rules(values.get("preset", "rolling_stone"), **{k: v for k, v in values.items() if k != "preset"})
+
+
+def _list_of_rules(name: str, values: Any) -> tuple[Rules, ...]:
+    check(name, values, isinstance(values, list | tuple), "a list of tables")
+    return tuple(_rules_of(name, part) for part in values)
+
+
+def _with_rules(name: str, values: Any, key: str, made: Callable[[str, Any], Any]) -> Any:
+    """A table with what its entry `key` tells in the place of that entry."""
+    return {**values, key: made(name, values[key])} if isinstance(values, dict) and key in values else values
 
 
 @dataclass(frozen=True)

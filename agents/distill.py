@@ -39,11 +39,11 @@ from agents.learner import LearnerConfig
 from agents.networks import entropy
 from agents.policy import PolicyAgent, policy_agent
 from agents.settings import MOST, check
-from agents.teacher import Piece, Teacher, make_piece, read_piece, write_piece
-from rs_env import ObservationSpec
+from agents.teacher import Piece, Teacher, Teachers, make_piece, read_piece, write_piece
 from rs_env.baselines.searchers import Pimc
 from rs_env.cards import NUM_ACTIONS
 from rs_env.executors import executor_of, result_of, submit
+from rs_env.rules import Rules
 
 LESSONS = "lessons"
 """Folder of the pieces, in that of the run."""
@@ -115,7 +115,7 @@ class Distill:
     ranks share out the pieces to make and the lessons of each gradient step.
     """
 
-    works_in_ranks = True
+    works_in_ranks = plays_tables = True
 
     def __init__(self, config: LearnerConfig, settings: DistillConfig, company: Company | None = None) -> None:
         self.config, self.settings = config, settings
@@ -125,24 +125,26 @@ class Distill:
         self.network = config.new_network()
         self._parallel = self.ranks.parallel(self.network)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate)
-        self.lessons = Lessons(
-            Teacher(
-                config.rules,
-                config.seed,
-                Company.self_play(config.rules.num_players) if company is None else company,
-                settings.games,
-                settings.steps,
-                settings.temperature,
-                settings.search(),
-                config.network.suspects,
-            )
-        )
+        each = tuple(self._teacher(rules, company) for rules in config.rule_sets)
+        self.lessons = Lessons(Teachers(each, config.shares) if config.tables else each[0])
         rows = self.pieces * settings.games * settings.steps
-        n = config.rules.num_players
-        size = ObservationSpec(n).size + config.network.extra(n)
-        self._observation = np.empty((rows, size), np.int8)
+        self._observation = np.empty((rows, config.network.size(config.rules.num_players)), np.int8)
         self._values = np.empty((rows, NUM_ACTIONS), np.float32)
         self._there = 0  # pieces whose lessons stand there
+
+    def _teacher(self, rules: Rules, company: Company | None) -> Teacher:
+        settings, network = self.settings, self.config.network
+        return Teacher(
+            rules,
+            self.config.seed,
+            Company.self_play(rules.num_players) if company is None else company,
+            settings.games,
+            settings.steps,
+            settings.temperature,
+            settings.search(),
+            network.suspects,
+            network.general,
+        )
 
     @property
     def pieces(self) -> int:
@@ -252,7 +254,7 @@ class Lessons:
     first one keeps them.
     """
 
-    def __init__(self, teacher: Teacher) -> None:
+    def __init__(self, teacher: Teacher | Teachers) -> None:
         self.teacher = teacher
         self._folder: Path | None = None
         self._made: dict[int, Future[Piece]] = {}

@@ -27,13 +27,13 @@ from agents.checkpoint import (
     optimizer_tensors,
     tensor_like,
 )
-from agents.collector import Collector
 from agents.company import Company
 from agents.episodes import RunningEpisodes
 from agents.learner import LearnerConfig
 from agents.networks import sample
 from agents.policy import PolicyAgent, policy_agent
 from agents.settings import MOST, check
+from agents.tables import collector_of
 
 LOWEST_LEARNING_RATE = 0.1  # of the first
 
@@ -79,15 +79,17 @@ class DMC:
     Draws come from one generator on the CPU, whatever the device.
     """
 
+    plays_tables = True
+
     def __init__(self, config: LearnerConfig, settings: DMCConfig, company: Company | None = None) -> None:
         self.config, self.settings = config, settings
         self.iteration = 0
         self.generator = torch.Generator().manual_seed(config.seed)
         self.network = config.new_network()
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, eps=1e-5)
-        self.collector = Collector(config, settings.num_envs, settings.steps, company)
+        self.collector = collector_of(config, settings.num_envs, settings.steps, company)
         self.rollout = self.collector.rollout
-        self.episodes = RunningEpisodes(self.rollout, first=config.rules.num_players)
+        self.episodes = RunningEpisodes(self.rollout, first=self.collector.first)
 
     @property
     def iterations(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 if __name__ == "__main__":
     # Ctrl-C while libraries are loaded ends the process without a traceback.
@@ -26,8 +26,8 @@ from rs_env.arena import Duel, duel
 from rs_env.arena.statistics import few_deals
 from rs_env.checks import check_whole
 from rs_env.command_line import end_with, status_of, terminal
-from rs_env.flags import AgentNames, Folder, OptionalNumber, Whole, parsed
-from rs_env.rules import Rules
+from rs_env.flags import AgentNames, Folder, OptionalNumber, RuleFlags, RuleOptions, Whole, parsed
+from rs_env.rules import Rules, preset_of
 
 
 def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals: int, seed: int) -> list[Duel]:
@@ -42,12 +42,22 @@ def evaluate(agent: Agent, opponents: Sequence[str | Agent], rules: Rules, deals
     return [played[number % here.size][number // here.size] for number in range(len(opponents))]
 
 
-def table_of(duels: Sequence[Duel], temperature: float | None = None) -> Table:
-    """Duels as a table with win shares, their 95 % intervals and the capped share. temperature: that was played at."""
+def name_of_rules(rules: Rules) -> str:
+    """A name for people: the preset, the number of players, and what else is different."""
+    preset, changes = preset_of(rules)
+    told = [f"{name}={value}" for name, value in changes.items() if name != "num_players"]
+    return " ".join([f"{preset}-{rules.num_players}", *told])
+
+
+def table_of(duels: Sequence[Duel], temperature: float | None = None, rules: str = "") -> Table:
+    """Duels as a table with win shares, their 95 % intervals and the capped share. temperature: that was played at.
+    rules: their name, where there are several.
+    """
     parity = duels[0].parity
     told = f"parity {parity:.1%}{few_deals(duels[0].deals)}"
     told += "" if temperature is None else f"; temperature {temperature:g}"
     title = f"{duels[0].agent} against {round(1 / parity) - 1} of each opponent ({told})"
+    title += f"\n{rules}" if rules else ""
     table = Table(title=title)
     for heading in ("opponents", "games", "win share", "95 % interval", "capped", "actions per game"):
         table.add_column(heading, justify="left" if heading == "opponents" else "right")
@@ -65,6 +75,7 @@ class Command:
     """Checkpoint file or run folder."""
     opponents: AgentNames = ("random", "heuristic")
     """Who sits on all other seats, one after the other: baselines, run folders or checkpoint files."""
+    rules: RuleOptions = field(default_factory=RuleFlags)
     deals: Whole = 2000
     """Deals, each played from every seat."""
     seed: Whole = 0
@@ -82,9 +93,9 @@ def main(command: Command) -> None:
     if not command.opponents:
         raise ValueError("opponents: none are not allowed: there must be at least one, such as random")
     checkpoint = load_checkpoint(command.checkpoint)
-    rules = checkpoint.rules
+    rules = command.rules.chosen(checkpoint.rules)
     temperature = checkpoint.temperature if command.temperature is None else command.temperature
-    agent = policy_agent(checkpoint.policy, rules.num_players, command.checkpoint.name, temperature)
+    agent = policy_agent(checkpoint.policy, checkpoint.rules.num_players, command.checkpoint.name, temperature)
     opponents = [opponent_named(opponent, command.temperature) for opponent in command.opponents]
     duels = evaluate(agent, opponents, rules, command.deals, command.seed)
     with terminal():

@@ -32,6 +32,19 @@ _torch_draws = Lock()  # of the one generator that a process has, whatever threa
 
 
 @dataclass(frozen=True)
+class TableConfig:
+    """A share of the games in which other rules are played."""
+
+    share: float = 0.25
+    """Of all games; the configuration's own rules have what the tables leave."""
+    rules: Rules = field(default_factory=Rules)
+    """What is played there."""
+
+    def __post_init__(self) -> None:
+        check("tables.share", self.share, 0 < self.share < 1, "above 0 and below 1")
+
+
+@dataclass(frozen=True)
 class LearnerConfig:
     """What every learner is told, whatever its method."""
 
@@ -48,6 +61,8 @@ class LearnerConfig:
     weights, gradients and outputs in float32.
     """
     network: NetworkConfig = field(default_factory=NetworkConfig)
+    tables: tyro.conf.Suppress[tyro.conf.Fixed[tuple[TableConfig, ...]]] = ()
+    """Further rule sets to learn at once, each with its share of the games."""
     start: str = ""
     """Run folder or checkpoint file whose network to begin with; empty: new weights from the seed."""
 
@@ -59,6 +74,30 @@ class LearnerConfig:
         check("device", self.device, self.device in there, f"one that PyTorch has here: {', '.join(there)}")
         known = ", ".join(map(repr, PRECISIONS))
         check("precision", self.precision, self.precision in PRECISIONS, f"one of {known}")
+
+        if self.tables:
+            check(
+                "network.kind", self.network.kind, self.network.general, "'general' with [[tables]]: it plays any rules"
+            )
+            taken = 1 - self.shares[0]
+            check("tables.share", taken, taken < 1 - 1e-9, "such that the shares add up to less than 1")
+
+    @property
+    def rule_sets(self) -> tuple[Rules, ...]:
+        """All that is played: `rules`, and those of the tables."""
+        return (self.rules, *(table.rules for table in self.tables))
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Of the games, for each of `rule_sets`."""
+        return (1 - sum(table.share for table in self.tables), *(table.share for table in self.tables))
+
+    def shared_out(self, games: int) -> list[int]:
+        """How many of the games each rule set has. Raises ValueError where one would have none."""
+        counts = [round(share * games) for share in self.shares[1:]]
+        counts = [games - sum(counts), *counts]
+        check("tables.share", counts, min(counts) > 0, f"such that each rule set has one of the {games} games")
+        return counts
 
     def iterations_of(self, decisions: int) -> int:
         """Number of iterations of this many decisions each; at least one."""
@@ -87,10 +126,12 @@ class LearnerConfig:
             return make().to(self.device)
 
     def _started_network(self) -> nn.Module:
-        """The network of `start`. Raises ValueError unless it is of this kind, size and number of players."""
+        """The network of `start`. Raises ValueError unless it is of this kind, size and number of players, which does
+        not matter to a general one.
+        """
         found = ranks().of_first(lambda: load_checkpoint(self.start))
         kind = (NetworkConfig(**found.config["network"]), found.rules.num_players)
-        wanted = (self.network, self.rules.num_players)
+        wanted = (self.network, found.rules.num_players if self.network.general else self.rules.num_players)
         check("start", self.start, kind == wanted, f"a network like this run's, for {wanted[1]} players: {wanted[0]}")
         return found.policy
 
@@ -104,6 +145,9 @@ class Learner(Protocol):
     A learner that keeps files of its own, or has processes work for it, has a method ``working_in(folder)`` beside:
     a context within which a run trains, given the run's folder. It must iterate without it, too. Where a Dask cluster
     is to work for it, there is a further argument ``cluster``, the address of its scheduler.
+
+    One that learns from all of ``config.rule_sets`` says so by ``plays_tables = True``; others are refused where there
+    are tables.
 
     One that several ranks can train (`agents.distributed`) says so by ``works_in_ranks = True``. Its weights, metrics
     and tensors must then be the same on all of them.

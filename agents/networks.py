@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from rs_env.baselines.networks import USUAL_HAND_SIZE
+from rs_env.baselines.general import general_spec, sometimes_there
+from rs_env.baselines.networks import USUAL_HAND_SIZE, suit_columns
 from rs_env.baselines.suspicion import suspicion_size
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
 from rs_env.engine.layout import Kind, Layout
@@ -66,8 +67,11 @@ class PolicyValueNet(BySuit):
     suspects = False
     """Whether it reads who sits there, see `SuspectsNet`."""
 
+    general = False
+    """Whether it plays any number of players and reads the rules, see `GeneralNet`."""
+
     def __init__(self, num_players: int, hidden: int, layers: int, extra: int = 0) -> None:
-        super().__init__(observation_spec(num_players), hidden, layers, extra)
+        super().__init__(general_spec() if self.general else observation_spec(num_players), hidden, layers, extra)
         self.card_head = _orthogonal(nn.Linear(hidden, NUM_RANKS), 0.01)
         self.pickup_head = _orthogonal(nn.Linear(hidden, NUM_ACTIONS - NUM_CARDS), 0.01)
         self.value_head = _orthogonal(nn.Linear(hidden, 1), 1.0)
@@ -93,6 +97,23 @@ class SuspectsNet(PolicyValueNet):
 
     def __init__(self, num_players: int, hidden: int, layers: int) -> None:
         super().__init__(num_players, hidden, layers, suspicion_size(num_players))
+
+
+class GeneralNet(PolicyValueNet):
+    """A network of kind "general": the same weights play any number of players by any rules, which it reads as numbers
+    behind the observation, see `rs_env.baselines.general`.
+
+    What it makes of other seats, of the rules and of what only some rules have begins at zero. So a seat or a rule that
+    training has never met counts for nothing, rather than as much as weights drawn at random let it.
+    """
+
+    general = True
+
+    def __init__(self, num_players: int, hidden: int, layers: int) -> None:
+        super().__init__(num_players, hidden, layers)
+        columns, _ = suit_columns(general_spec())
+        with torch.no_grad():
+            self.first.weight[:, torch.from_numpy(sometimes_there()[columns[0]])] = 0.0
 
 
 class CentralCritic(BySuit):

@@ -10,6 +10,7 @@ from torch import nn
 
 from agents.checkpoint import load_checkpoint
 from rs_env.agent import seeds_for
+from rs_env.baselines.general import general_observations
 from rs_env.baselines.networks import check_temperature
 from rs_env.baselines.suspicion import Suspicion
 from rs_env.cards import NUM_ACTIONS
@@ -23,11 +24,14 @@ class PolicyAgent:
     """Plays by a network's policy, on the device of its weights.
 
     network: of `agents.architectures.NETWORKS`, or any other that gives log-probabilities and something else.
+    num_players: of the games that it plays; None: any, by a network that reads the rules (`rs_env.baselines.general`).
     temperature: 1 samples from the policy as it was learnt, below 1 prefers its likelier actions more, 0 takes the
     likeliest. Deterministic players loop for ever in many deals, so 0 is best kept for single moves.
     """
 
-    def __init__(self, network: nn.Module, num_players: int, name: str = "policy", temperature: float = 0.5) -> None:
+    def __init__(
+        self, network: nn.Module, num_players: int | None, name: str = "policy", temperature: float = 0.5
+    ) -> None:
         self.name = name
         self.network = network
         self.temperature = check_temperature(temperature)
@@ -64,11 +68,11 @@ class PolicyAgent:
 
     def _probabilities(self, views: np.ndarray, suspicion: np.ndarray | None) -> np.ndarray:
         """Of each action, float64 (B, 53). suspicion: what the network reads beside the observations."""
-        if np.any(views["rules"]["num_players"] != self.num_players):
+        if self.num_players is not None and np.any(views["rules"]["num_players"] != self.num_players):
             raise ValueError(f"views: agent {self.name!r} plays with {self.num_players} players only")
         if not len(views):
             return np.zeros((0, NUM_ACTIONS))
-        observation, mask = observations(views)
+        observation, mask = (general_observations if self.num_players is None else observations)(views)
         if suspicion is not None:
             observation = np.concatenate([observation, suspicion], 1)
         with torch.inference_mode():
@@ -102,5 +106,7 @@ class SuspectsAgent(PolicyAgent):
 
 def policy_agent(network: nn.Module, num_players: int, name: str = "policy", temperature: float = 0.5) -> PolicyAgent:
     """The agent that gives this network what it reads."""
+    if getattr(network, "general", False):
+        return PolicyAgent(network, None, name, temperature)
     kind = SuspectsAgent if getattr(network, "suspects", False) else PolicyAgent
     return kind(network, num_players, name, temperature)

@@ -25,13 +25,13 @@ from agents.checkpoint import (
     optimizer_tensors,
     tensor_like,
 )
-from agents.collector import Collector
 from agents.company import Company
 from agents.distributed import ranks
 from agents.learner import LearnerConfig
 from agents.networks import entropy
 from agents.policy import PolicyAgent, policy_agent
 from agents.settings import MOST, check
+from agents.tables import collector_of
 from rs_env.encoding import draws_of_games, pick
 
 LOWEST_LEARNING_RATE = 0.1  # of the first
@@ -98,7 +98,7 @@ class PPO:
     rank plays the game. The order of minibatches comes from one generator, the same on every rank.
     """
 
-    works_in_ranks = True
+    works_in_ranks = plays_tables = True
 
     def __init__(self, config: LearnerConfig, settings: PPOConfig, company: Company | None = None) -> None:
         self.config, self.settings = config, settings
@@ -109,7 +109,7 @@ class PPO:
         self.critic = config.new_critic() if settings.critic == "central" else None
         self._parallel_critic = None if self.critic is None else self.ranks.parallel(self.critic)
         self.optimizer = torch.optim.Adam(self._parameters(), lr=settings.learning_rate, eps=1e-5)
-        self.collector = Collector(
+        self.collector = collector_of(
             config, settings.num_envs, settings.steps, company, states=self.critic is not None, notes=2
         )
         self.rollout = self.collector.rollout
@@ -167,7 +167,7 @@ class PPO:
         """Play a rollout, with the network's values beside it, and return its metrics."""
         metrics = self.collector.collect(self._decide, self.iteration)
         last = len(self.rollout.action)
-        _, self.value[last] = self._look(last, np.arange(self.collector.env.num_envs))
+        _, self.value[last] = self._look(last, np.arange(self.collector.games))
         return metrics
 
     def _decide(self, t: int, games: np.ndarray) -> np.ndarray:
@@ -243,7 +243,7 @@ class PPO:
 
     def _own(self, part: Tensor) -> tuple[Tensor, Tensor]:
         """Which of these rows of all games are this rank's, and their numbers among its own."""
-        games = self.collector.env.num_envs
+        games = self.collector.games
         t, b = part // self.settings.num_envs, part % self.settings.num_envs - self.ranks.number * games
         places = torch.nonzero((b >= 0) & (b < games)).squeeze(1)
         return places, t[places] * games + b[places]

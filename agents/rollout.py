@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -44,3 +44,7 @@ class Rollout:
             state=np.zeros((steps + 1, games, states), np.int8),
             notes=np.zeros((steps + 1, games, notes), np.float32),
         )
+
+    def part(self, games: slice) -> Rollout:
+        """Some of the games, in the same memory."""
+        return Rollout(**{field.name: getattr(self, field.name)[:, games] for field in fields(self)})

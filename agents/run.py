@@ -37,7 +37,7 @@ from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from agents.company import Company
 from agents.config import TrainConfig
 from agents.distributed import ranks
-from agents.evaluate import evaluate, table_of
+from agents.evaluate import evaluate, name_of_rules, table_of
 from agents.learner import Learner
 from agents.log import METRICS, log_in
 from agents.meter import Meter, new_meter
@@ -46,6 +46,7 @@ from rs_env.agent import Agent
 from rs_env.arena import Duel
 from rs_env.baselines.checkpoints import FILE_NAME
 from rs_env.files import only_process_in, write_whole
+from rs_env.rules import Rules
 
 CONFIG, EVALUATION, BEST = "config.json", "evaluation.json", "best.safetensors"
 STAGES = "stages.json"  # of several runs in a row: see `agents.stages`
@@ -203,7 +204,7 @@ class Run:
 
     def _rehearse(self) -> None:
         """Play what will be played at the end on two deals: what fails should fail now."""
-        evaluate(self.agent(), self.opponents(), self.config.rules, 2, CHOICE)
+        self._duels(self.agent(), self.opponents(), 2, CHOICE, self.config.evaluation.unseen)
 
     def _train(self, meter: Meter) -> bool:
         learner, total = self.learner, self.learner.iterations
@@ -221,19 +222,19 @@ class Run:
                 speed = (learner.decisions - before) / (time.perf_counter() - begin)
                 metrics["charts/SPS"] = speed
                 duels = self._evaluate_on_the_way()
-                for duel in duels:
-                    metrics[f"evaluation/win_share_{duel.opponent}"] = duel.win_share
-                    metrics[f"evaluation/capped_{duel.opponent}"] = duel.capped
+                for name, duel in duels:
+                    metrics[f"evaluation/win_share_{name}"] = duel.win_share
+                    metrics[f"evaluation/capped_{name}"] = duel.capped
                 self.seconds += time.perf_counter() - begin
                 log.add(learner.iteration, learner.decisions, self.seconds, metrics)
-                win_share = sum(duel.win_share for duel in duels) / max(len(duels), 1)
+                win_share = sum(duel.win_share for _, duel in duels) / max(len(duels), 1)
                 if duels and win_share > self._best:
                     self._best = win_share
                     self.save(BEST)
                 if learner.iteration % self.config.checkpoint_every == 0:
                     log.flush()
                     self.save()
-                meter.show(learner.iteration, total, speed, duels)
+                meter.show(learner.iteration, total, speed, [duel for name, duel in duels if name == duel.opponent])
             log.flush()
         self.save()
         return self.complete
@@ -250,28 +251,41 @@ class Run:
                 " Train anew with smaller steps, such as a smaller learning_rate"
             )
 
-    def _evaluate_on_the_way(self) -> list[Duel]:
+    def _duels(
+        self, agent: Agent, opponents: Sequence[str | Agent], deals: int, seed: int, unseen: Sequence[Rules] = ()
+    ) -> dict[Rules, list[Duel]]:
+        """Duels by each of the run's rule sets, and by others."""
+        every = (*self.config.rule_sets, *unseen)
+        return {rules: evaluate(agent, opponents, rules, deals, seed) for rules in every}
+
+    def _evaluate_on_the_way(self) -> list[tuple[str, Duel]]:
+        """Duels and their names: the opponent's, with the rules where they are a table's."""
         evaluation = self.config.evaluation
         if evaluation.deals_on_the_way == 0 or self.learner.iteration % evaluation.every:
             return []
-        opponents, rules = evaluation.opponents_on_the_way, self.config.rules
-        return evaluate(self.agent(), opponents, rules, evaluation.deals_on_the_way, CHOICE)
+        opponents, deals = evaluation.opponents_on_the_way, evaluation.deals_on_the_way
+        found = self._duels(self.agent(), opponents, deals, CHOICE)
+        names = {rules: "" if rules == self.config.rules else f" {name_of_rules(rules)}" for rules in found}
+        return [(f"{duel.opponent}{names[rules]}", duel) for rules, duels in found.items() for duel in duels]
 
     def opponents(self) -> Sequence[str | Agent]:
         """Against whom the run is evaluated at the end."""
         return self.config.evaluation.opponents
 
     def evaluate(self, console: Console) -> list[Duel]:
-        """Choose the temperature, play against `opponents`, print the table, write it to ``evaluation.json``, and
-        return it.
+        """Choose the temperature, play against `opponents` by all rules, print a table for each, write them to
+        ``evaluation.json``, and return the duels.
         """
         evaluation = self.config.evaluation
         self._choose_temperature()
-        duels = evaluate(self.agent(), self.opponents(), self.config.rules, evaluation.deals, REPORT)
-        told = [{**dataclasses.asdict(duel), "temperature": self.temperature} for duel in duels]
+        found = self._duels(self.agent(), self.opponents(), evaluation.deals, REPORT, evaluation.unseen)
+        told: list[dict[str, Any]] = []
+        for rules, duels in found.items():
+            name = {"rules": name_of_rules(rules)} if len(found) > 1 else {}
+            told += [{**dataclasses.asdict(duel), "temperature": self.temperature, **name} for duel in duels]
+            console.print(table_of(duels, self.temperature, **name))
         ranks().of_first(lambda: write_whole(self.folder / EVALUATION, json.dumps(told, indent=2) + "\n"))
-        console.print(table_of(duels, self.temperature))
-        return duels
+        return [duel for duels in found.values() for duel in duels]
 
     def _choose_temperature(self) -> None:
         """Play from now on, also from the checkpoint, at the temperature with the best mean win share on deals that are
@@ -284,8 +298,8 @@ class Run:
         for temperature in evaluation.temperatures:
             agent = self.learner.agent("trained", temperature)
             opponents, deals = evaluation.opponents_on_the_way, evaluation.deals_to_choose
-            duels = evaluate(agent, opponents, self.config.rules, deals, CHOICE)
-            shares.append(sum(duel.win_share for duel in duels))
+            found = self._duels(agent, opponents, deals, CHOICE)
+            shares.append(sum(duel.win_share for duels in found.values() for duel in duels))
         self.temperature = evaluation.temperatures[shares.index(max(shares))]
         with alone_in(self.folder):
             self.save()

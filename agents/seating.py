@@ -65,19 +65,26 @@ def opponent_named(name: str, temperature: float | None) -> Agent:
     return as_agent(name)
 
 
-def company_of(parts: Sequence[SeatsConfig], num_players: int, seed: int, start: str = "") -> Company | None:
-    """Who sits where, such that any number of games has about these shares; None for no parts: the learner everywhere.
+def company_of(parts: Sequence[SeatsConfig], players: Sequence[int], seed: int, start: str = "") -> Company | None:
+    """Who sits where, for each of these numbers of players, such that any number of games has about these shares; None
+    for no parts: the learner everywhere.
 
     The learner's seat goes round from game to game of a part, then the opponents take turns. start: whose network plays
     under that name. Raises ValueError where there is none, or it is of another number of players.
     """
     if not parts:
         return None
-    rng = np.random.default_rng([seed, _TABLES])
     agents: dict[tuple[str, float], int] = {}  # numbers of those who do not learn
     numbers = [
         [agents.setdefault((name, part.temperature), len(agents) + 1) for name in part.opponents] for part in parts
     ]
+    tables = {n: _table(parts, numbers, n, seed) for n in players}
+    return Company(tables, [_opponent(name, temperature, players, start) for name, temperature in agents])
+
+
+def _table(parts: Sequence[SeatsConfig], numbers: Sequence[Sequence[int]], num_players: int, seed: int) -> np.ndarray:
+    """Who sits where, int64 (rows, n). numbers: those of each part's opponents."""
+    rng = np.random.default_rng([seed, _TABLES])
     table = np.full((_TABLES, num_players), LEARNER)
     shares, given = np.array([part.share for part in parts]), np.zeros(len(parts))
     for game, seats in enumerate(table):
@@ -91,12 +98,13 @@ def company_of(parts: Sequence[SeatsConfig], num_players: int, seed: int, start:
             drawn = rng.choice(opponents, num_players)
             seats[:] = np.where(rng.random(num_players) < 0.5, LEARNER, drawn)
         seats[own] = LEARNER
-    return Company(table, [_opponent(name, temperature, num_players, start) for name, temperature in agents])
+    return table
 
 
-def _opponent(name: str, temperature: float, num_players: int, start: str) -> Agent:
+def _opponent(name: str, temperature: float, players: Sequence[int], start: str) -> Agent:
     check("company.opponents", name, name != START or start != "", "another one where start is empty")
     agent = opponent_named(start if name == START else name, temperature)
-    if isinstance(agent, PolicyAgent) and agent.num_players != num_players:
-        raise ValueError(f"company.opponents: {name!r} is not allowed: it plays with {agent.num_players} players only")
+    own = agent.num_players if isinstance(agent, PolicyAgent) else None
+    if own is not None and set(players) != {own}:
+        raise ValueError(f"company.opponents: {name!r} is not allowed: it plays with {own} players only")
     return agent

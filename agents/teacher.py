@@ -16,6 +16,7 @@ from agents.company import Company, act_frozen
 from agents.seeds import TRAINING_SEEDS
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
+from rs_env.baselines.general import rule_entries, spread
 from rs_env.baselines.searchers import Pimc
 from rs_env.baselines.suspicion import Suspicion, suspicion_size
 from rs_env.cards import NUM_ACTIONS
@@ -25,6 +26,8 @@ from rs_env.engine.rng import game_key
 from rs_env.engine.view import empty_views
 from rs_env.files import write_whole
 from rs_env.rules import Rules
+
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less what is whole, lie evenly in 0..1
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Teacher:
     seats' decisions become lessons.
 
     games: side by side in a piece, from fresh deals. steps: decisions of each. search: what it thinks with. suspects:
-    lessons tell who sits there, too, after the observation.
+    lessons tell who sits there, too, after the observation. general: they are what a general network reads.
     """
 
     rules: Rules
@@ -56,6 +59,7 @@ class Teacher:
     temperature: float
     search: Pimc
     suspects: bool = False
+    general: bool = False
 
     def piece(self, number: int) -> Piece:
         """Piece `number` of this seed."""
@@ -68,8 +72,8 @@ class Teacher:
             agent.reset(seed)
         player = self.company.seats_of(self.games, self.rules.num_players)
         everyone, views = np.arange(self.games), empty_views(self.rules, self.games)
-        size = env.layout.size
-        extra = suspicion_size(self.rules.num_players) if self.suspects else 0
+        size, n = env.layout.size, self.rules.num_players
+        extra = suspicion_size(n) if self.suspects else 0
         observation = np.empty((self.steps, self.games, size + extra), np.int8)
         values = np.empty((self.steps, self.games, NUM_ACTIONS), np.float32)
         batch, episodes, capped = env.reset(seed), 0, 0
@@ -83,7 +87,23 @@ class Teacher:
             batch = env.step(actions)
             capped += int(batch.truncated.sum())
             episodes += int((batch.terminated | batch.truncated).sum())
-        return Piece(observation.reshape(-1, size + extra), values.reshape(-1, NUM_ACTIONS), episodes, capped)
+        rows = observation.reshape(-1, size + extra)
+        if self.general:
+            rows = spread(rows, n, rule_entries(self.rules))
+        return Piece(rows, values.reshape(-1, NUM_ACTIONS), episodes, capped)
+
+
+@dataclass(frozen=True)
+class Teachers:
+    """Teachers of several rule sets, who take turns: any number of pieces in a row has about their shares."""
+
+    each: tuple[Teacher, ...]
+    shares: tuple[float, ...]
+
+    def piece(self, number: int) -> Piece:
+        """Piece `number`, by the teacher whose turn it is."""
+        turn = np.searchsorted(np.cumsum(self.shares[:-1]), (0.5 + number * _GOLDEN) % 1.0, side="right")
+        return self.each[int(turn)].piece(number)
 
 
 def drawn(values: np.ndarray, temperature: float, rng: np.random.Generator) -> np.ndarray:
@@ -114,5 +134,5 @@ def read_piece(path: Path) -> Piece | None:
 
 def make_piece(teacher: bytes, number: int) -> Piece:
     """A piece, as a worker of an executor makes it. teacher: pickled, for what it thinks with is no two threads'."""
-    made: Teacher = pickle.loads(teacher)
+    made: Teacher | Teachers = pickle.loads(teacher)
     return made.piece(number)

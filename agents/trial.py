@@ -22,7 +22,8 @@ _SHARE = "evaluation/win_share_"
 
 
 def train_one(configs: Sequence[TrainConfig], staged: bool, folder: Path) -> dict[str, float]:
-    """Train and evaluate a run, or what is missing of it; its win share against each opponent.
+    """Train and evaluate a run, or what is missing of it; its win share against each opponent, by
+    each rule set where there are several.
 
     Raises ValueError where the folder holds a run of other settings.
     """
@@ -43,7 +44,9 @@ def train_one(configs: Sequence[TrainConfig], staged: bool, folder: Path) -> dic
             raise KeyboardInterrupt
         run.evaluate(console)
     duels = json.loads((folder / EVALUATION).read_text(encoding="utf-8"))
-    return {duel["opponent"]: duel["win_share"] for duel in duels}
+    return {
+        " ".join([duel["opponent"], *([duel["rules"]] if "rules" in duel else [])]): duel["win_share"] for duel in duels
+    }
 
 
 # What they come to

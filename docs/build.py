@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rs_env import scorings
+from rs_env.baselines import general
 from rs_env.engine import observation
 
 PAGES = Path(__file__).parent
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("observation.md", "sections"): observation.table,
     ("rules.md", "scorings"): scorings.table,
+    ("agents.md", "rules as numbers"): general.table,
 }
 """What makes each table, by page and name."""
 

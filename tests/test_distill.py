@@ -119,11 +119,11 @@ def weights_of(learner: Distill) -> bytes:
 
 
 def test_what_is_learnt_does_not_depend_on_who_makes_the_lessons(tmp_path: Path) -> None:
-    here = Distill(CONFIG, CONFIG.settings, company_of(CONFIG.company, 3, CONFIG.seed))
+    here = Distill(CONFIG, CONFIG.settings, company_of(CONFIG.company, [3], CONFIG.seed))
     for _ in range(here.iterations):
         here.iterate()
     settings = replace(CONFIG.settings, workers=2)
-    elsewhere = Distill(CONFIG, settings, company_of(CONFIG.company, 3, CONFIG.seed))
+    elsewhere = Distill(CONFIG, settings, company_of(CONFIG.company, [3], CONFIG.seed))
     with elsewhere.working_in(tmp_path):
         for _ in range(elsewhere.iterations):
             elsewhere.iterate()
@@ -231,7 +231,7 @@ def test_wrong_settings_are_refused_by_name(change: dict[str, Any], said: str) -
 
 
 def tables(*parts: SeatsConfig, games: int = 400, players: int = 4) -> tuple[np.ndarray, list[str]]:
-    company = company_of(parts, players, 1)
+    company = company_of(parts, [players], 1)
     assert company is not None
     return company.seats_of(games, players), [agent.name for agent in company.frozen]
 
@@ -263,7 +263,7 @@ def test_drawn_seats_are_half_the_learners() -> None:
 
 
 def test_no_company_is_the_learner_everywhere() -> None:
-    assert company_of((), 4, 1) is None
+    assert company_of((), [4], 1) is None
     assert TrainConfig.from_dict({}).company == ()
 
 

@@ -54,7 +54,7 @@ def digest_in(path: Path) -> str:
 def test_both_say_the_same(tmp_path: Path, kind: str, players: int) -> None:
     rules = Rules(num_players=players)
     run, views = write_run(tmp_path / "run", rules, kind), views_of(rules)
-    observation, mask = observations(views)
+    observation, mask = read_network(run).look(views)
     with torch.inference_mode():
         log_probs, values = load_checkpoint(run).policy(torch.from_numpy(observation), torch.from_numpy(mask))
     logits, own_values = read_network(run).evaluate(observation)
@@ -63,9 +63,10 @@ def test_both_say_the_same(tmp_path: Path, kind: str, players: int) -> None:
     assert log_probs.exp().numpy()[mask == 1].std() > 0.05
 
 
+@pytest.mark.parametrize("kind", sorted(FORMS))
 @pytest.mark.parametrize("temperature", [0, 0.5, 1.0])
-def test_both_play_the_same_actions(tmp_path: Path, temperature: float) -> None:
-    run, views = write_run(tmp_path / "run", Rules()), views_of(Rules())
+def test_both_play_the_same_actions(tmp_path: Path, kind: str, temperature: float) -> None:
+    run, views = write_run(tmp_path / "run", Rules(), kind), views_of(Rules())
     trained, player = PolicyAgent.load(run, temperature), make_agent(f"checkpoint:{run},temperature={temperature}")
     for agent in (trained, player):
         agent.reset(3)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rs_env.baselines.general import RULES_VERSION
 from rs_env.baselines.networks import FORMS, Network
 from rs_env.engine.observation import OBSERVATION_VERSION
 from rs_env.rules import as_rules
@@ -55,7 +56,9 @@ def _read(path: Path, version: tuple[int, ...]) -> Network:
             tensors = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118  not a dict
         if metadata.get("digest") != digest_of(metadata, tensors):
             raise ValueError("it is not as it was written: its digest does not fit")
-        return _network_of(json.loads(metadata["config"]), tensors)
+        config = json.loads(metadata["config"])
+        check_kind(metadata, config)
+        return _network_of(config, tensors)
     except (OSError, SafetensorError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"checkpoint {path}: {error}") from None
 
@@ -63,6 +66,21 @@ def _read(path: Path, version: tuple[int, ...]) -> Network:
 def check_version(metadata: Mapping[str, str]) -> None:
     """Raise ValueError unless this version reads a file with such a header."""
     for key, expected in (("format", FORMAT), ("observation_version", str(OBSERVATION_VERSION))):
+        if metadata.get(key) != expected:
+            raise ValueError(f"{key} is {metadata.get(key)!r}, this version reads {expected!r}")
+
+
+def kind_version(config: Mapping[str, Any]) -> dict[str, str]:
+    """What stands in the header of a file with these settings beside the observation version: of a network that reads
+    the rules the version of their numbers.
+    """
+    general = config.get("network", {}).get("kind") == "general"
+    return {"rules_version": str(RULES_VERSION)} if general else {}
+
+
+def check_kind(metadata: Mapping[str, str], config: Mapping[str, Any]) -> None:
+    """Raise ValueError unless this version reads such a kind of network."""
+    for key, expected in kind_version(config).items():
         if metadata.get(key) != expected:
             raise ValueError(f"{key} is {metadata.get(key)!r}, this version reads {expected!r}")
 
@@ -99,7 +117,7 @@ def _network_of(config: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) ->
     sizes = settings.get("hidden"), settings.get("layers")
     if not all(type(size) is int and 1 <= size <= limit for size, limit in zip(sizes, (16384, 64), strict=True)):
         raise ValueError(f"a network of width {sizes[0]!r} and {sizes[1]!r} layers is not allowed")
-    expected = FORMS[kind].shapes(rules.num_players, *sizes)
+    expected = FORMS[kind].shapes(FORMS[kind].layout(rules.num_players), *sizes)
     for name in sorted(arrays.keys() | expected.keys()):
         found = arrays[name].shape if name in arrays else "missing"
         if found != expected.get(name):

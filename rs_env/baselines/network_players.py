@@ -14,7 +14,7 @@ from rs_env.baselines.checkpoints import read_network
 from rs_env.baselines.guided import begin, go_on, new_side_by_side, show
 from rs_env.baselines.networks import Network, check_temperature, probabilities
 from rs_env.checks import check_seed, check_whole, check_within
-from rs_env.encoding import draws, observations, pick
+from rs_env.encoding import draws, pick
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.state import RULES, compile_rules
 from rs_env.engine.view import VIEW, as_views
@@ -43,19 +43,21 @@ class Networks(Protocol):
 
 
 class OneNetwork:
-    """The network of a checkpoint file or run folder, for any rules with its number of players."""
+    """The network of a checkpoint file or run folder, for any rules with its number of players; one of kind "general"
+    for any rules.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self._path, self._network = path, read_network(path)
 
     def groups(self, views: np.ndarray) -> list[tuple[Network, np.ndarray]]:
         """All views in one group."""
-        players = views["rules"]["num_players"]
-        wrong = np.flatnonzero(players != self._network.num_players)
+        players, own = views["rules"]["num_players"], self._network.num_players
+        wrong = np.flatnonzero(players != (players if own is None else own))
         if len(wrong):
             raise ValueError(
                 f"views[{wrong[0]}]: {players[wrong[0]]} players are not allowed: the network {self._path} plays with"
-                f" {self._network.num_players}"
+                f" {own}"
             )
         return [(self._network, np.arange(len(views)))]
 
@@ -115,7 +117,7 @@ class NetworkAgent:
         views = as_views(views)
         actions, drawn = np.zeros(len(views), np.int64), draws(views, seeds_for(views, self._seed, seeds))
         for network, indices in self._networks.groups(views) if len(views) else []:
-            observation, mask = observations(views[indices])
+            observation, mask = network.look(views[indices])
             logits, _ = network.evaluate(observation)
             if self._temperature == 0:
                 actions[indices] = np.where(mask, logits, -np.inf).argmax(-1)
@@ -163,7 +165,7 @@ class Guided:
         views = as_views(views)
         actions, seeds = np.zeros(len(views), np.int64), seeds_for(views, self._seed, seeds)
         for network, indices in self._networks.groups(views) if len(views) else []:
-            observation, mask = observations(views[indices])
+            observation, mask = network.look(views[indices])
             policy = probabilities(network.evaluate(observation)[0], mask, 1.0)
             for i, row, legal in zip(indices.tolist(), policy, mask == 1, strict=True):
                 tried = np.flatnonzero(legal & (row >= self._least * row.max()))
@@ -182,9 +184,10 @@ class Guided:
             self._outs = new_side_by_side(count)
         if not begin(view, seed, tried, self._worlds, self._outs):
             return None
-        rows = np.empty((count, observation_spec(network.num_players).size), np.int8)
+        rules = view["rules"]
+        rows = np.empty((count, observation_spec(int(rules["num_players"][0])).size), np.int8)
         while (shown := show(self._outs, count, seat, self._horizon, rows)) > 0:
-            logits, values = network.evaluate(rows[:shown])
+            logits, values = network.evaluate(network.read(rows[:shown], rules))
             go_on(self._outs, shown, logits, values, self._temperature)
         return self._outs.worth[:count].reshape(self._worlds, len(tried)).mean(0)
 

@@ -3,6 +3,8 @@
 A kind of network is a row of `FORMS`: which arrays it has for its sizes, and the function that computes it. The kinds,
 their sizes and what they compute are those of `agents.architectures`, where networks are trained with PyTorch.
 
+The kind "general" is computed as "suits" is. It reads another vector, see `rs_env.baselines.general`.
+
 Each row of a batch is multiplied by itself, as a matrix with a row for each suit. So every product has the same shape
 whatever the batch is, and what comes out for a view is the same to the bit in any batch; it is as quick as one large
 product, for which the rows would have to be copied.
@@ -17,8 +19,10 @@ from functools import cache
 
 import numpy as np
 
+from rs_env.baselines.general import general_observations, general_spec, rule_entries, spread
 from rs_env.cards import NUM_ACTIONS, NUM_CARDS, NUM_RANKS, NUM_SUITS
-from rs_env.engine.layout import Kind
+from rs_env.encoding import observations
+from rs_env.engine.layout import Kind, Layout
 from rs_env.engine.observation import observation_spec
 from rs_env.rules import Rules
 
@@ -30,11 +34,18 @@ Arrays = Mapping[str, np.ndarray]
 class Form:
     """A kind of network in NumPy."""
 
-    shapes: Callable[[int, int, int], dict[str, tuple[int, ...]]]
-    """The shape of each array, by name, from the number of players, the width and the number of layers."""
+    shapes: Callable[[Layout, int, int], dict[str, tuple[int, ...]]]
+    """The shape of each array, by name, from the layout of what it reads, the width and the number of layers."""
 
-    forward: Callable[[Arrays, int, np.ndarray], tuple[np.ndarray, np.ndarray]]
-    """Logits (B, 53) and values (B,), float32, from the arrays, the number of players and observations (B, D)."""
+    forward: Callable[[Arrays, Layout, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    """Logits (B, 53) and values (B,), float32, from the arrays, the layout and rows of it, int8 (B, D)."""
+
+    general: bool = False
+    """Whether it plays any number of players and knows the rules."""
+
+    def layout(self, num_players: int) -> Layout:
+        """Of what it reads, where it was trained with this number of players."""
+        return general_spec() if self.general else observation_spec(num_players)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +59,28 @@ class Network:
     """Its weights by name, float32."""
 
     @property
-    def num_players(self) -> int:
-        """The number of players whose observations it reads."""
-        return self.rules.num_players
+    def num_players(self) -> int | None:
+        """The number of players whose observations it reads; None: any."""
+        return None if FORMS[self.kind].general else self.rules.num_players
+
+    def look(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What it reads, int8 (B, D), and the action masks, int8 (B, 53), of views of its number of players."""
+        return (general_observations if FORMS[self.kind].general else observations)(views)
+
+    def read(self, observation: np.ndarray, rules: np.ndarray) -> np.ndarray:
+        """What it reads of plain observations, int8 (B, D). rules: those of all of them, one record of dtype `RULES` as
+        an array.
+        """
+        general = FORMS[self.kind].general
+        return spread(observation, int(rules["num_players"][0]), rule_entries(rules)) if general else observation
 
     def evaluate(self, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logits (B, 53) and the expected rewards of the seats that observe (B,), both float32.
 
-        observation: int8 (B, D), as `rs_env.encoding.observations` gives them for its number of players.
+        observation: int8 (B, D), as `look` gives them.
         """
-        return FORMS[self.kind].forward(self.arrays, self.num_players, observation)
+        form = FORMS[self.kind]
+        return form.forward(self.arrays, form.layout(self.rules.num_players), observation)
 
 
 TEMPERATURES = "finite and at least 0.001"
@@ -84,15 +107,14 @@ def probabilities(logits: np.ndarray, mask: np.ndarray, temperature: float) -> n
     return powers / powers.sum(-1, keepdims=True)
 
 
-# The kind "suits": see `agents.networks.PolicyValueNet`.
+# The kinds "suits" and "general": see `agents.networks.PolicyValueNet` and `GeneralNet`.
 
 
 @cache
-def _by_suit(num_players: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which entries of an observation the network sees with each suit, int64 (4, F), and what they are divided by,
-    float32 (F,).
+def suit_columns(spec: Layout) -> tuple[np.ndarray, np.ndarray]:
+    """Which entries of a vector of this layout the network sees with each suit, int64 (4, F), in the order of the first
+    layer's columns; and what they are divided by, float32 (F,).
     """
-    spec = observation_spec(num_players)
     cards = [np.arange(part.start, part.start + part.size) for part in spec.of_kind(Kind.CARDS, Kind.CARD)]
     suits = [np.arange(part.start, part.start + part.size) for part in spec.of_kind(Kind.SUITS, Kind.SUIT)]
     other = [np.arange(part.start, part.start + part.size) for part in spec.of_kind(Kind.SEATS, Kind.SEAT, Kind.COUNT)]
@@ -109,8 +131,8 @@ def _by_suit(num_players: int) -> tuple[np.ndarray, np.ndarray]:
     return entries, scale[entries[0]]
 
 
-def _suits_shapes(num_players: int, hidden: int, layers: int) -> dict[str, tuple[int, ...]]:
-    widths = {"first": (hidden, _by_suit(num_players)[0].shape[1])}
+def _suits_shapes(layout: Layout, hidden: int, layers: int) -> dict[str, tuple[int, ...]]:
+    widths = {"first": (hidden, suit_columns(layout)[0].shape[1])}
     widths |= {f"body.{layer}": (hidden, 2 * hidden) for layer in range(layers)}
     widths |= {"card_head": (NUM_RANKS, hidden), "pickup_head": (NUM_ACTIONS - NUM_CARDS, hidden)}
     widths |= {"value_head": (1, hidden)}
@@ -120,8 +142,8 @@ def _suits_shapes(num_players: int, hidden: int, layers: int) -> dict[str, tuple
     return shapes
 
 
-def _suits_forward(arrays: Arrays, num_players: int, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    entries, scale = _by_suit(num_players)
+def _suits_forward(arrays: Arrays, layout: Layout, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    entries, scale = suit_columns(layout)
     x = observation.take(entries, 1).astype(np.float32)
     x /= scale
     features = _relu(_linear(arrays, "first", x))
@@ -154,5 +176,6 @@ def _relu(x: np.ndarray) -> np.ndarray:
 
 FORMS: dict[str, Form] = {
     "suits": Form(_suits_shapes, _suits_forward),
+    "general": Form(_suits_shapes, _suits_forward, general=True),
 }
 """The kinds of networks that can be computed without PyTorch; names as in `agents.architectures.NETWORKS`."""
