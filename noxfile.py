@@ -8,12 +8,13 @@
     nox --session docs notebooks
 
 What is oldest stands in ``pyproject.toml`` alone: its floors, taken literally. Where pip takes torch from PyPI, it
-brings CUDA along, several gigabytes of it; ``PIP_CONSTRAINT=file`` in the environment names another file of
-constraints, and thereby another torch.
+brings CUDA along, several gigabytes of it; ``PIP_CONSTRAINT=file`` in the environment names a file of constraints, and
+thereby another torch. What that file pins is then left to it, also by the session ``lowest``.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -31,11 +32,19 @@ INTERFACES = ("pettingzoo", "gymnasium", "conformance", "spaces", "vector", "opp
 _OF_A_CHECKOUT = re.compile(r"parents\[1\]|ROOT\b|^(from|import) agents\b|import ROOT", re.MULTILINE)
 
 
+def name_of(requirement: str) -> str:
+    """The name in a line such as ``torch>=2.4``."""
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower()
+
+
 def floors() -> list[str]:
-    """Every requirement of the package and of `EXTRAS`, pinned to its floor."""
+    """Every requirement of the package and of `EXTRAS`, pinned to its floor, without those that PIP_CONSTRAINT pins."""
     project = nox.project.load_toml("pyproject.toml")["project"]
     extras = [requirement for extra in EXTRAS for requirement in project["optional-dependencies"][extra]]
-    return [requirement.replace(">=", "==") for requirement in (*project["dependencies"], *extras)]
+    files = os.environ.get("PIP_CONSTRAINT", "").split()
+    pinned = {name_of(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()}
+    every = (*project["dependencies"], *extras)
+    return [requirement.replace(">=", "==") for requirement in every if name_of(requirement) not in pinned]
 
 
 def quick_tests(session: nox.Session) -> None:
