@@ -125,9 +125,8 @@ def recipe(session: nox.Session, name: str) -> None:
     folder = ROOT / "examples" / name
     session.install("--requirement", str(folder / "requirements.txt"))
     session.install(str(wheel_of(session)))
-    scripts = [folder / script for script in ("check.py", "train.py", "run.py") if (folder / script).exists()]
     session.chdir(session.create_tmp())
-    for script in scripts:
+    for script in sorted(folder.glob("*.py")):
         arguments = ["--stub"] if script.name == "run.py" and not session.posargs else session.posargs
         session.run("python", "-P", str(script), *arguments)
     test = ROOT / "tests" / f"test_{name}.py"
