@@ -108,7 +108,7 @@ def collect(learner: IPPO, envs: AsyncPettingZooVecEnv, now: tuple) -> tuple[tup
 def main() -> None:
     """Train, measure before and after, and say what came out."""
     print(", ".join(f"{name} {version(name)}" for name in ("agilerl", "pettingzoo", "gymnasium", "torch")))
-    np.random.seed(1)  # AgileRL shuffles by NumPy's global generator
+    np.random.seed(1)  # noqa: NPY002  AgileRL shuffles by NumPy's global generator
     torch.manual_seed(1)
     torch.set_num_threads(1)  # small networks: more threads only wait for one another
     env = make_env()
