@@ -37,6 +37,12 @@ def test_the_page_names_each_recipe() -> None:
     assert [folder.name for folder in FOLDERS] == sorted(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
 
 
+def test_the_workflow_runs_each_recipe() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    (names,) = re.findall(r"name: \[(.*)\]", workflow)
+    assert names.split(", ") == [folder.name for folder in FOLDERS]
+
+
 @named
 def test_each_folder_has_a_script_and_says_how_to_run_it(folder: Path) -> None:
     assert list(folder.glob("*.py"))
