@@ -8,12 +8,13 @@
     nox --session docs notebooks
 
 What is oldest stands in ``pyproject.toml`` alone: its floors, taken literally. Where pip takes torch from PyPI, it
-brings CUDA along, several gigabytes of it; ``PIP_CONSTRAINT=file`` in the environment names another file of
-constraints, and thereby another torch.
+brings CUDA along, several gigabytes of it; ``PIP_CONSTRAINT=file`` in the environment names a file of constraints, and
+thereby another torch. What that file pins is then left to it, also by the session ``lowest``.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -31,11 +32,19 @@ INTERFACES = ("pettingzoo", "gymnasium", "conformance", "spaces", "vector", "opp
 _OF_A_CHECKOUT = re.compile(r"parents\[1\]|ROOT\b|^(from|import) agents\b|import ROOT", re.MULTILINE)
 
 
+def name_of(requirement: str) -> str:
+    """The name in a line such as ``torch>=2.4``."""
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower()
+
+
 def floors() -> list[str]:
-    """Every requirement of the package and of `EXTRAS`, pinned to its floor."""
+    """Every requirement of the package and of `EXTRAS`, pinned to its floor, without those that PIP_CONSTRAINT pins."""
     project = nox.project.load_toml("pyproject.toml")["project"]
     extras = [requirement for extra in EXTRAS for requirement in project["optional-dependencies"][extra]]
-    return [requirement.replace(">=", "==") for requirement in (*project["dependencies"], *extras)]
+    files = os.environ.get("PIP_CONSTRAINT", "").split()
+    pinned = {name_of(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()}
+    every = (*project["dependencies"], *extras)
+    return [requirement.replace(">=", "==") for requirement in every if name_of(requirement) not in pinned]
 
 
 def quick_tests(session: nox.Session) -> None:
@@ -116,9 +125,8 @@ def recipe(session: nox.Session, name: str) -> None:
     folder = ROOT / "examples" / name
     session.install("--requirement", str(folder / "requirements.txt"))
     session.install(str(wheel_of(session)))
-    scripts = [folder / script for script in ("check.py", "train.py", "run.py") if (folder / script).exists()]
     session.chdir(session.create_tmp())
-    for script in scripts:
+    for script in sorted(folder.glob("*.py")):
         arguments = ["--stub"] if script.name == "run.py" and not session.posargs else session.posargs
         session.run("python", "-P", str(script), *arguments)
     test = ROOT / "tests" / f"test_{name}.py"
@@ -129,10 +137,11 @@ def recipe(session: nox.Session, name: str) -> None:
 
 @nox.session(python="3.11")
 def docs(session: nox.Session) -> None:
-    """The site, without a warning, into site/; then every block of Python of the pages."""
+    """The site, without a warning, into site/; every block of Python of the pages; the spelling of all texts."""
     session.install("--editable", ".[docs,arena,train]")
     session.run("mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
     session.run("python", "docs/run_blocks.py", *session.posargs)
+    session.run("codespell")
 
 
 @nox.session(python="3.11")

@@ -9,13 +9,15 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from rs_env.cards import action_text, members
 from rs_env.engine import entry
 from rs_env.history import Histories
+from rs_env.notebook import agent_html
 from rs_env.rules import Rules
 
 
@@ -75,6 +77,31 @@ class Remembers(Protocol):
         It is called once for each of the agent's seats when a deal has ended. views: what that seat knows at the end,
         with nothing legal. histories: of the deal.
         """
+
+
+class Shown:
+    """What the agents of this package have in common: notebooks show them.
+
+    settings: its options by name, with their values. needs: what it cannot play without, each in words.
+    """
+
+    name: str
+    settings: Mapping[str, Any] = MappingProxyType({})
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def _repr_html_(self) -> str:
+        about = " ".join((inspect.getdoc(type(self)) or "").split("\n\n")[0].replace("`", "").split())
+        return agent_html(self.name, about, self.settings, [*self.needs, *_asked_with(self)])
+
+
+def _asked_with(agent: Any) -> list[str]:
+    """What an agent has to be given beside views, in words."""
+    told = {
+        "all hands open: it plays in comparisons that are declared unfair only": cheats(agent),
+        "the history of the deal, to know the others": wants_histories(agent),
+        "its memories of earlier deals, to know them at once": wants_memories(agent),
+    }
+    return [words for words, is_so in told.items() if is_so]
 
 
 def draws_by_seed(agent: Agent) -> bool:
@@ -276,6 +303,9 @@ def build(factories: Mapping[str, Callable[..., Agent]], text: str) -> Agent:
             )
         options[key] = _parsed(text, key, value, type(allowed[key]))
     agent = factories[name](*first, **options)
+    if isinstance(agent, Shown):
+        texts = [parameter.name for parameter in parameters if parameter.name not in allowed]
+        agent.settings = {**dict(zip(texts, first, strict=False)), **allowed, **options}
     if first or options:
         agent.name = f"{name}:" + ",".join([*first, *(f"{key}={value}" for key, value in options.items())])
     return agent

@@ -1,4 +1,4 @@
-"""Games in notebooks: a table of HTML for each position, and a slider through all of them.
+"""Games and agents in notebooks: a table of HTML for each position, a slider through all of them, and an agent's card.
 
 The HTML needs no library and loads nothing. Where scripts are not run the slider stays where it is.
 """
@@ -6,7 +6,8 @@ The HTML needs no library and loads nothing. Where scripts are not run the slide
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 from rs_env.cards import SUIT_NAMES, action_text, suit_of
@@ -89,3 +90,14 @@ def slider_html(pages: Sequence[str]) -> str:
         f' style="width:60%" oninput="{_SCRIPT}">'
     )
     return f"<div>{slider if last else ''}{shown}</div>"
+
+
+def agent_html(name: str, about: str, options: Mapping[str, Any], needs: Sequence[str]) -> str:
+    """An agent: its name, what it is in a sentence, its options with their values, and what it needs beside views."""
+    rows = "".join(
+        f"<tr><td style={_CELL}>{escape(option)}</td><td style={_CELL}>{escape(str(value))}</td></tr>"
+        for option, value in options.items()
+    )
+    table = f"<table>{rows}</table>" if rows else ""
+    listed = f"<div>needs {escape(', '.join(needs))}</div>" if needs else ""
+    return f"<div><b>{escape(name)}</b></div><div>{escape(about)}</div>{table}{listed}"

@@ -6,11 +6,13 @@ python tests/bad_inputs.py    # writes the table anew: read every answer before 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import re
 import sys
 import tempfile
 import warnings
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +32,21 @@ from rs_env import (
     replay,
     write_records,
 )
+from rs_env.__main__ import main as rs_env_main
 from rs_env.arena import League, best_response, duel, league
 from rs_env.arena.__main__ import main as arena
+from rs_env.arena.imitation import fit_type
 from rs_env.baselines import make_agent
+from rs_env.baselines.language_model import LanguageModel
+from rs_env.baselines.logits import LogitsAgent
+from rs_env.baselines.models import OpponentModel, PlayerType
+from rs_env.describe import describe, describe_rules, parse_action
 from rs_env.engine.packing import unpack
 from rs_env.engine.state import STATE
 from rs_env.envs.gymnasium_single import RollingStoneEnv
 from rs_env.envs.gymnasium_vector import RollingStoneVectorEnv
+from rs_env.record import from_text, to_text
+from rs_env.render import save
 from rs_env.solve.exact import GameTree
 from rs_env.testing import check_agent
 
@@ -73,13 +83,47 @@ def started(env: Any) -> Any:
     return env
 
 
+def played() -> Game:
+    """A game that has begun."""
+    return replay(record())
+
+
+def told(words: str, instead: str) -> str:
+    """The text of a game that has begun, with words in it replaced by others."""
+    text = to_text(record())
+    assert words in text, text
+    return text.replace(words, instead, 1)
+
+
 def main(arguments: list[str]) -> None:
     """The arena's command line; what it prints of an error is raised as one."""
+    _run(lambda: arena(arguments))
+
+
+def command(arguments: list[str]) -> None:
+    """The package's command line; the same."""
+    _run(lambda: rs_env_main(arguments))
+
+
+def _run(work: Any) -> None:
     printed = io.StringIO()
     with contextlib.redirect_stderr(printed):
-        status = arena(arguments)
+        status = work()
     if status:
         raise SystemExit(f"{status}: {printed.getvalue().strip()}")
+
+
+def setting(place: str, **values: Any) -> Any:
+    """What stands at this place in ``agents/``, called with values: settings of learners, which need PyTorch."""
+    module, *names = place.split(".")
+    return reduce(getattr, names, importlib.import_module(f"agents.{module}"))(**values)
+
+
+def sweep(text: str) -> Path:
+    """A sweep's file of this text, beside an experiment with all settings as they are by default."""
+    path = file(f'config = "experiment.toml"\n{text}\n'.encode())
+    (path.parent / "experiment.toml").write_text("", encoding="utf-8")
+    return path
 
 
 def answer(expression: str) -> tuple[str, str]:
@@ -112,7 +156,9 @@ if __name__ == "__main__":
     TABLE.write_text("\n".join(kept) + "\n", encoding="utf-8")
 
 __all__ = [
-    "STATE", "GameTree", "League", "ObservationSpec", "RollingStoneEnv", "RollingStoneVectorEnv", "Rules",
-    "SelfPlayVectorEnv", "belief", "best_response", "check_agent", "duel", "env", "league", "make_agent",
-    "parallel_env", "raw_env", "read_records", "replay", "rs_env", "unpack", "write_records",
+    "STATE", "GameTree", "LanguageModel", "League", "LogitsAgent", "ObservationSpec", "OpponentModel", "PlayerType",
+    "RollingStoneEnv", "RollingStoneVectorEnv", "Rules", "SelfPlayVectorEnv", "belief",
+    "best_response", "check_agent", "describe", "describe_rules", "duel", "env", "fit_type", "from_text",
+    "league", "make_agent", "parallel_env", "parse_action", "raw_env", "read_records", "replay", "rs_env",
+    "save", "to_text", "unpack", "write_records",
 ]  # fmt: skip

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import permutations
 
+from reference import ReferenceGame, expected_deck
+
 from rs_env.rules import Rules
-from tests.reference import ReferenceGame, expected_deck
 
 Policy = Callable[["Node"], list[float]]
 """Probabilities of a node's actions, in their order."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hidden import positions, resampled
 
 from rs_env import Rules
 from rs_env.arena import best_response
@@ -16,7 +17,6 @@ from rs_env.arena.__main__ import main
 from rs_env.arena.players import agent_seed
 from rs_env.baselines import make_agent
 from rs_env.solve.responder import SearchResponder
-from tests.hidden import positions, resampled
 
 SMALL = Rules(num_players=3, max_actions=60)
 QUICK: dict[str, Any] = {"worlds": 4, "horizon": 20}

@@ -7,6 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from test_open_decisions import exact_values, names_of  # noqa: E402
+
 from agents.architectures import NetworkConfig  # noqa: E402  after the skip
 from agents.collector import Collector  # noqa: E402
 from agents.company import Company  # noqa: E402
@@ -15,7 +17,6 @@ from agents.episodes import RunningEpisodes  # noqa: E402
 from agents.learner import LearnerConfig  # noqa: E402
 from rs_env import Game, Rules, make_agent  # noqa: E402
 from rs_env.solve.exact import GameTree  # noqa: E402
-from tests.test_open_decisions import exact_values, names_of  # noqa: E402
 
 
 def test_each_decision_is_finished_once_with_the_discounted_pay_of_its_seat() -> None:

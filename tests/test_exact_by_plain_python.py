@@ -8,15 +8,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from plain_tree import Node, PlainCFR, all_deals, best_value, followers, forest, plain_nash_conv
+from reference import ReferenceGame
+from test_exact import SMALL
 
 from rs_env.cards import NUM_ACTIONS
 from rs_env.game import Game
 from rs_env.rules import Rules
 from rs_env.solve.exact import GameTree, nash_conv
 from rs_env.solve.responder import SearchResponder
-from tests.plain_tree import Node, PlainCFR, all_deals, best_value, followers, forest, plain_nash_conv
-from tests.reference import ReferenceGame
-from tests.test_exact import SMALL
 
 
 def uneven(node: Node) -> list[float]:

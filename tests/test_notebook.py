@@ -1,7 +1,8 @@
-"""What notebooks show of a game."""
+"""What notebooks show of games and agents."""
 
 from __future__ import annotations
 
+import inspect
 import random
 import re
 from html.parser import HTMLParser
@@ -9,6 +10,9 @@ from html.parser import HTMLParser
 import pytest
 
 from rs_env import Game
+from rs_env.baselines import AGENTS, OTHER_AGENTS, make_agent
+from rs_env.baselines.language_model import LanguageModel
+from rs_env.baselines.logits import LogitsAgent
 from rs_env.cards import action_text, suit_of
 from rs_env.notebook import MOST_PAGES, game_html, slider_html
 
@@ -77,3 +81,39 @@ def test_sliders_have_a_page_at_least_and_not_too_many() -> None:
     for count in (0, MOST_PAGES + 1):
         with pytest.raises(ValueError, match="pages: "):
             slider_html(["page"] * count)
+
+
+def shown_agent(agent: object) -> str:
+    shown = agent._repr_html_()  # type: ignore[attr-defined]
+    parser = Balanced()
+    parser.feed(shown)
+    assert not parser.open
+    return shown
+
+
+@pytest.mark.parametrize("name", [*AGENTS, *OTHER_AGENTS])
+def test_an_agent_shows_its_name_its_options_and_what_it_is(name: str) -> None:
+    agent = make_agent(name)
+    shown = shown_agent(agent)
+    assert f"<b>{agent.name}</b>" in shown
+    assert type(agent).__doc__.split()[0] in shown  # type: ignore[union-attr]
+    makers = {**AGENTS, **OTHER_AGENTS}
+    for option, parameter in inspect.signature(makers[name]).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            assert re.search(rf">{option}</td><td [^>]*>{re.escape(str(parameter.default))}</td>", shown), option
+
+
+def test_an_agent_shows_the_options_that_it_was_made_with_and_what_it_needs() -> None:
+    shown = shown_agent(make_agent("pimc:worlds=7"))
+    assert re.search(r">worlds</td><td [^>]*>7</td>", shown) and "needs" not in shown
+    assert "the history of the deal" in shown_agent(make_agent("adaptive"))
+    assert "all hands open" in shown_agent(make_agent("sees_all"))
+    network = shown_agent(make_agent("net:temperature=0.25"))
+    assert "safetensors" in network and re.search(r">temperature</td><td [^>]*>0.25</td>", network)
+    assert "float32" in shown_agent(LogitsAgent(lambda rows, masks: masks, "mine"))
+
+
+def test_what_an_agent_shows_is_text_and_no_secret() -> None:
+    shown = shown_agent(LanguageModel("<script>", key="hunter2"))
+    assert "&lt;script&gt;" in shown and "<script>" not in shown
+    assert "hunter2" not in shown and "http://localhost:8000/v1" in shown

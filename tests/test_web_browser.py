@@ -22,11 +22,12 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api")
 uvicorn = pytest.importorskip("uvicorn")
 
+from models import Slow, is_over  # noqa: E402
+
 from rs_env import Rules, replay, write_records  # noqa: E402
 from rs_env.web.replay import Library  # noqa: E402
 from rs_env.web.server import Hall, application  # noqa: E402
 from rs_env.web.session import PERSON, Session  # noqa: E402
-from tests.models import Slow, is_over  # noqa: E402
 
 pytestmark = pytest.mark.browser
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_sitting import Diary
 
 from rs_env import Game, Rules, belief, make_agent, write_records
 from rs_env.arena import league
@@ -21,7 +22,6 @@ from rs_env.web.replay import Library, Replay
 from rs_env.web.session import Session
 from rs_env.web.story import story_of
 from rs_env.web.thinking import chances, choice, memories_after, opinion, position_of
-from tests.test_sitting import Diary
 
 
 def game_played(rules: Rules, seed: int = 0) -> Game:

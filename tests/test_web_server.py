@@ -19,6 +19,8 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("websockets")
 
 # ruff: noqa: E402  # what is below needs what was asked for above
+from hidden import resampled
+from models import Slow, is_over
 from starlette.websockets import WebSocketDisconnect
 
 from rs_env import Rules, replay, write_records
@@ -28,8 +30,6 @@ from rs_env.web.replay import Library
 from rs_env.web.room import Room
 from rs_env.web.server import Hall, application
 from rs_env.web.session import PERSON, Session
-from tests.hidden import resampled
-from tests.models import Slow, is_over
 
 HERE = "http://localhost"
 TABLE = [PERSON, "heuristic", "random", "heuristic"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from models import Broken, Slow, is_over
 from rich.console import Console
 
 from rs_env import Rules, replay
@@ -22,7 +23,6 @@ from rs_env.web import minds, terminal
 from rs_env.web.commands import Play, main
 from rs_env.web.session import PERSON, Session
 from rs_env.web.terminal import chosen, play_in_terminal
-from tests.models import Broken, Slow, is_over
 
 ROOT = Path(__file__).parents[1]
 TABLE = [PERSON, "heuristic", "random", "heuristic"]

@@ -1,7 +1,7 @@
 """TorchRL learns by PPO with masks: one learner against a random player, by its collector, its GAE and its loss.
 
-TorchRL's GAE takes neighbouring steps for those of one player, so here one learner sits among named opponents. Around
-a PettingZoo table, where seats alternate, advantages have to be computed seat by seat, as ``examples/torch`` does.
+One learner sits among named opponents, so that neighbouring steps are those of one player, as TorchRL's GAE takes them;
+``self_play.py`` has one network play all seats.
 """
 
 from importlib.metadata import version

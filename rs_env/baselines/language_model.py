@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.agent import seeds_for
+from rs_env.agent import Shown, seeds_for
 from rs_env.cards import members
 from rs_env.checks import check_seed, check_whole
 from rs_env.describe import describe, describe_rules, parse_action
@@ -40,7 +40,7 @@ def _is_address(url: str) -> bool:
         return False
 
 
-class LanguageModel:
+class LanguageModel(Shown):
     """Asks a model for each decision, and plays what its answer names.
 
     model: the name by which the server knows it. url: where the interface is, up to ``/v1``. key: sent as bearer token,
@@ -52,6 +52,8 @@ class LanguageModel:
     The model is told the rules, and in words what its seat knows (`rs_env.describe`); nothing else. `act` raises
     ConnectionError, naming the URL, where the server does not answer as it should. ValueError: settings out of range.
     """
+
+    needs = ("a server at its url",)
 
     def __init__(
         self,
@@ -73,6 +75,7 @@ class LanguageModel:
         self.name = f"language model {model}"
         self.model, self.url, self.timeout, self.options = model, url.rstrip("/"), timeout, options
         self.tries, self.parallel = check_whole("tries", tries, 1, 100), check_whole("parallel", parallel, 1, 1000)
+        self.settings = {"model": model, "url": self.url, "tries": tries, "timeout": timeout, **options}
         self.asked = self.refused = self.given_up = 0
         self._key, self._seed = key, np.uint64(0)
 

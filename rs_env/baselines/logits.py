@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rs_env.agent import seeds_for
+from rs_env.agent import Shown, seeds_for
 from rs_env.baselines.networks import check_temperature, probabilities
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed
@@ -15,7 +15,7 @@ from rs_env.encoding import draws, observations, pick
 from rs_env.engine.layout import ObservationDtype, check_observation_dtype
 
 
-class LogitsAgent:
+class LogitsAgent(Shown):
     """Draws from a policy of which a function gives the logits.
 
     logits: called with observations (B, D), of which the dtype is `observation_dtype`, and masks, int8 (B, 53), both
@@ -28,6 +28,8 @@ class LogitsAgent:
     another shape, or that are not finite where an action is legal.
     """
 
+    needs = ("the function that gives logits",)
+
     def __init__(
         self,
         logits: Callable[[np.ndarray, np.ndarray], Any],
@@ -38,6 +40,7 @@ class LogitsAgent:
         self.name = name
         self._logits, self._temperature = logits, check_temperature(temperature)
         self._dtype = check_observation_dtype(observation_dtype)
+        self.settings = {"temperature": temperature, "observation_dtype": observation_dtype}
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rs_env.agent import Agent, own, seeds_for
+from rs_env.agent import Agent, Shown, own, seeds_for
 from rs_env.baselines.checkpoints import read_network
 from rs_env.baselines.guided import begin, go_on, new_side_by_side, show
 from rs_env.baselines.networks import Network, check_temperature, probabilities
@@ -95,12 +95,14 @@ def rules_of(name: str) -> Rules:
 
 
 @own
-class NetworkAgent:
+class NetworkAgent(Shown):
     """Plays by the policy of networks.
 
     temperature: 1 samples from the policy as it was learnt, below 1 prefers its likelier actions more, 0 takes the
     likeliest. Deterministic players loop for ever in many deals, so 0 is best kept for single moves.
     """
+
+    needs = ("a network in a file, which safetensors reads",)
 
     def __init__(self, name: str, networks: Networks, temperature: float) -> None:
         self.name = name
@@ -128,13 +130,15 @@ class NetworkAgent:
 
 
 @own
-class Guided:
+class Guided(Shown):
     """Flat Monte Carlo guided by networks, see `rs_env.baselines.guided`.
 
     worlds: sampled for each decision. horizon: actions of a play-out after which the seat's next decision ends it.
     temperature: of the policy in play-outs. prior: weight of the logarithm of the policy, in units of utility. least:
     actions less likely than this, as a share of the likeliest one's probability, are not tried.
     """
+
+    needs = ("a network in a file, which safetensors reads",)
 
     def __init__(
         self,

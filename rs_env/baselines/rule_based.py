@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rs_env.agent import own, seeds_for
+from rs_env.agent import Shown, own, seeds_for
 from rs_env.baselines.tips import LADDER, TIPS, act_all, policy_all, weights_of
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed
@@ -12,7 +12,7 @@ from rs_env.engine.view import as_views
 
 
 @own
-class RuleBasedAgent:
+class RuleBasedAgent(Shown):
     """A player of `rs_env.baselines.tips`, given by its weights (float64, in the order of `TIPS`)."""
 
     def __init__(self, name: str, weights: np.ndarray) -> None:

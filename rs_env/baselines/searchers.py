@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rs_env.agent import own, seeds_for
+from rs_env.agent import Shown, own, seeds_for
 from rs_env.baselines.adaptive import UNFIT, Told, Worlds, adaptive_all, remember_all, told_of
 from rs_env.baselines.models import OpponentModel
 from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all, values_all
@@ -23,7 +23,7 @@ _DEEPEST = 256  # actions that a tree follows below its root
 _MOST = 1 << 24
 
 
-class _Searcher:
+class _Searcher(Shown):
     """What the search players share. Searches work in memory of the agent's own, so threads need an agent each."""
 
     def __init__(
