@@ -70,7 +70,7 @@ class Teacher:
         rng = np.random.default_rng([self.seed, number])
         for agent in (self.search, *self.company.frozen):
             agent.reset(seed)
-        player = self.company.seats_of(self.games, self.rules.num_players)
+        player = self.company.seats_of(self.games, self.rules.num_players, number * self.games)
         everyone, views = np.arange(self.games), empty_views(self.rules, self.games)
         size, n = env.layout.size, self.rules.num_players
         extra = suspicion_size(n) if self.suspects else 0
