@@ -20,7 +20,7 @@ def arrays_of(
 ) -> dict[str, Any]:
     """Random weights, large enough that policies are far from uniform."""
     rng = np.random.default_rng(seed)
-    shapes = FORMS[kind].shapes(FORMS[kind].layout(rules.num_players), hidden, layers)
+    shapes = FORMS[kind].shapes(FORMS[kind].columns(rules.num_players), hidden, layers)
     return {
         f"network.{name}": (rng.normal(size=shape) * (2 / shape[-1]) ** 0.5).astype(dtype)
         for name, shape in shapes.items()

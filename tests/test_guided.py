@@ -136,6 +136,22 @@ def test_at_the_end_the_utility_counts_and_at_the_horizon_the_value(network: Net
     assert checked > 20 and 0 < ended < checked
 
 
+def test_rows_are_for_the_seat_that_moves_or_at_the_horizon_for_the_one_that_searches(network: Network) -> None:
+    """So each shows the hand of that seat: the suspicions of the searching seat stand in its own rows alone."""
+    game = next(game for game in choices(Rules()) if len(game.legal_actions()) == 2)
+    outs, rows = guided.new_side_by_side(20), np.zeros((20, observation_spec(4).size), np.int8)
+    assert guided.begin(views_of([game]), np.zeros(1, np.uint64), np.array(game.legal_actions()), 10, outs)
+    seen, ended = set(), 0
+    while (shown := guided.show(outs, 20, game.turn, 6, rows)) > 0:
+        for row, i, viewer in zip(rows, outs.shown, guided.viewers(outs, shown, game.turn).tolist(), strict=False):
+            cards = np.flatnonzero(row[observation_spec(4)["hand"]])
+            assert sum(1 << int(card) for card in cards) == int(outs.states[i]["hand"][viewer])
+            ended += outs.stage[i] == guided.ENDING
+            seen.add(viewer)
+        guided.go_on(outs, shown, *network.evaluate(rows[:shown]), 1.0)
+    assert seen == {0, 1, 2, 3} and ended
+
+
 def test_equal_branches_of_a_world_meet_the_same_draws(network: Network) -> None:
     """An action tried twice gives the same utility in each world, and worlds differ."""
     game = choices(Rules(), 5)[0]

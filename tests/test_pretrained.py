@@ -15,12 +15,15 @@ from agents.architectures import NETWORKS, NetworkConfig  # noqa: E402  after th
 from agents.checkpoint import load_checkpoint, network_tensors, save_checkpoint  # noqa: E402
 from agents.policy import PolicyAgent  # noqa: E402
 from agents.pretrained import export, name_of  # noqa: E402
-from rs_env import Rules, make_agent  # noqa: E402
+from rs_env import Game, Rules, make_agent  # noqa: E402
+from rs_env.agent import ask, wants_histories  # noqa: E402
 from rs_env.baselines.checkpoints import read_network  # noqa: E402
 from rs_env.baselines.network_players import rules_of  # noqa: E402
 from rs_env.baselines.networks import FORMS, probabilities  # noqa: E402
+from rs_env.baselines.suspicion import suspicion_size  # noqa: E402
 from rs_env.encoding import observations  # noqa: E402
 from rs_env.engine.view import VIEW  # noqa: E402
+from rs_env.history import Histories  # noqa: E402
 
 SIZES = {"hidden": 24, "layers": 2}
 
@@ -40,8 +43,12 @@ def write_run(folder: Path, rules: Rules, kind: str = "suits") -> Path:
 
 def views_of(rules: Rules) -> np.ndarray:
     """What the seat to act may know, in positions of random games."""
-    games = [game for seed in range(5) for game in positions(rules, seed, 60) if not game.is_over]
-    return np.array([game.view(game.turn) for game in games], VIEW)  # type: ignore[arg-type]
+    return np.array([game.view(game.turn) for game in games_of(rules)], VIEW)  # type: ignore[arg-type]
+
+
+def games_of(rules: Rules) -> list[Game]:
+    """The games of `views_of`."""
+    return [game for seed in range(5) for game in positions(rules, seed, 60) if not game.is_over]
 
 
 def digest_in(path: Path) -> str:
@@ -55,6 +62,9 @@ def test_both_say_the_same(tmp_path: Path, kind: str, players: int) -> None:
     rules = Rules(num_players=players)
     run, views = write_run(tmp_path / "run", rules, kind), views_of(rules)
     observation, mask = read_network(run).look(views)
+    if read_network(run).suspects:
+        percent = np.random.default_rng(0).integers(0, 101, (len(views), suspicion_size(players)), np.int8)
+        observation = np.concatenate([observation, percent], 1)
     with torch.inference_mode():
         log_probs, values = load_checkpoint(run).policy(torch.from_numpy(observation), torch.from_numpy(mask))
     logits, own_values = read_network(run).evaluate(observation)
@@ -75,9 +85,21 @@ def test_both_play_the_same_actions(tmp_path: Path, kind: str, temperature: floa
     assert trained.act(views, seeds).tolist() == player.act(views, seeds).tolist()
 
 
+def test_both_suspect_the_same(tmp_path: Path) -> None:
+    """A network that reads who sits there plays by the histories it is handed, by itself and as guide of a search."""
+    run, games = write_run(tmp_path / "run", Rules(), "suspects"), games_of(Rules())
+    views, histories = views_of(Rules()), Histories.of(games)
+    trained, player = PolicyAgent.load(run, 1.0), make_agent(f"checkpoint:{run},temperature=1")
+    search = make_agent(f"search:checkpoint={run},worlds=2,horizon=3")
+    assert all(map(wants_histories, (trained, player, search)))
+    told = ask(trained, views, histories=histories).tolist()
+    assert ask(player, views, histories=histories).tolist() == told != player.act(views).tolist()
+    assert ask(search, views, histories=histories).tolist() != search.act(views).tolist()
+    assert not wants_histories(make_agent(f"checkpoint:{write_run(tmp_path / 'plain', Rules())}"))
+
+
 def test_all_kinds_of_networks_have_a_form_for_players_by_name() -> None:
-    """Less those that need histories, which players by name do without."""
-    assert FORMS.keys() == {kind for kind in NETWORKS if not NetworkConfig(kind).suspects}
+    assert FORMS.keys() == NETWORKS.keys()
 
 
 @pytest.mark.parametrize(

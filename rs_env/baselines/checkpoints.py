@@ -117,7 +117,7 @@ def _network_of(config: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) ->
     sizes = settings.get("hidden"), settings.get("layers")
     if not all(type(size) is int and 1 <= size <= limit for size, limit in zip(sizes, (16384, 64), strict=True)):
         raise ValueError(f"a network of width {sizes[0]!r} and {sizes[1]!r} layers is not allowed")
-    expected = FORMS[kind].shapes(FORMS[kind].layout(rules.num_players), *sizes)
+    expected = FORMS[kind].shapes(FORMS[kind].columns(rules.num_players), *sizes)
     for name in sorted(arrays.keys() | expected.keys()):
         found = arrays[name].shape if name in arrays else "missing"
         if found != expected.get(name):

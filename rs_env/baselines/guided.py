@@ -142,6 +142,12 @@ def show(outs: SideBySide, count: Number, seat: Seat, horizon: Number, observati
     return rows
 
 
+def viewers(outs: SideBySide, rows: int, seat: int) -> np.ndarray:
+    """Whose observation each of the first rows is, that `show` has written: int64 (rows,)."""
+    shown = outs.shown[:rows]
+    return np.where(outs.stage[shown] == ENDING, seat, outs.states["turn"][shown])
+
+
 @njit
 def _to_choice(rules: CompiledRules, s: State, i: Number, outs: SideBySide) -> None:
     """Take forced actions."""

@@ -11,13 +11,15 @@ import numpy as np
 
 from rs_env.agent import Agent, Shown, own, seeds_for
 from rs_env.baselines.checkpoints import read_network
-from rs_env.baselines.guided import begin, go_on, new_side_by_side, show
+from rs_env.baselines.guided import begin, go_on, new_side_by_side, show, viewers
 from rs_env.baselines.networks import Network, check_temperature, probabilities
+from rs_env.baselines.suspicion import Suspicion
 from rs_env.checks import check_seed, check_whole, check_within
 from rs_env.encoding import draws, pick
 from rs_env.engine.observation import observation_spec
 from rs_env.engine.state import RULES, compile_rules
 from rs_env.engine.view import VIEW, as_views
+from rs_env.history import Histories
 from rs_env.rules import Rules, as_rules
 
 PRETRAINED = Path(__file__).parent / "pretrained"
@@ -38,6 +40,9 @@ _RULES_OF_VIEW = VIEW.fields["rules"][1] + _BYTES  # type: ignore[index]
 class Networks(Protocol):
     """Which network plays which views."""
 
+    suspects: bool
+    """Whether some network reads who sits there."""
+
     def groups(self, views: np.ndarray) -> list[tuple[Network, np.ndarray]]:
         """Networks, and for each the indices of the views that it plays. Raises ValueError where there is none."""
 
@@ -49,6 +54,7 @@ class OneNetwork:
 
     def __init__(self, path: str | Path) -> None:
         self._path, self._network = path, read_network(path)
+        self.suspects = self._network.suspects
 
     def groups(self, views: np.ndarray) -> list[tuple[Network, np.ndarray]]:
         """All views in one group."""
@@ -71,6 +77,7 @@ class Pretrained:
         paths = sorted(PRETRAINED.glob("*.safetensors"))
         self._names = [path.stem for path in paths]
         self._networks = [read_network(path) for path in paths]
+        self.suspects = any(network.suspects for network in self._networks)
         self._rules = [compile_rules(rules_of(name)).view(np.uint8)[_BYTES] for name in self._names]
 
     def groups(self, views: np.ndarray) -> list[tuple[Network, np.ndarray]]:
@@ -94,6 +101,16 @@ def rules_of(name: str) -> Rules:
     return as_rules(preset, num_players=int(players))
 
 
+def _seen(
+    network: Network, views: np.ndarray, histories: Histories | None, suspicion: Suspicion | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """All that a network reads of these views, int8 (G, D), and their action masks, int8 (G, 53)."""
+    observation, mask = network.look(views)
+    if suspicion is None or not network.suspects:
+        return observation, mask
+    return np.concatenate([observation, suspicion.of(views, histories)], 1), mask
+
+
 @own
 class NetworkAgent(Shown):
     """Plays by the policy of networks.
@@ -108,6 +125,7 @@ class NetworkAgent(Shown):
         self.name = name
         self._networks = networks
         self._temperature = check_temperature(temperature)
+        self._suspicion = Suspicion() if networks.suspects else None
         self.reset(0)
 
     def reset(self, seed: int | None) -> None:
@@ -116,10 +134,14 @@ class NetworkAgent(Shown):
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         """One legal action for each view. Raises ValueError for views that no network of the agent plays."""
+        return self._act(views, seeds, None)
+
+    def _act(self, views: np.ndarray, seeds: np.ndarray | None, histories: Histories | None) -> np.ndarray:
         views = as_views(views)
         actions, drawn = np.zeros(len(views), np.int64), draws(views, seeds_for(views, self._seed, seeds))
         for network, indices in self._networks.groups(views) if len(views) else []:
-            observation, mask = network.look(views[indices])
+            told = None if histories is None else histories[indices]
+            observation, mask = _seen(network, views[indices], told, self._suspicion)
             logits, _ = network.evaluate(observation)
             if self._temperature == 0:
                 actions[indices] = np.where(mask, logits, -np.inf).argmax(-1)
@@ -127,6 +149,15 @@ class NetworkAgent(Shown):
             cumulated = probabilities(logits, mask, self._temperature).astype(np.float64).cumsum(-1)
             actions[indices] = pick(cumulated, drawn[indices])
         return actions
+
+
+@own
+class SuspectingNetworkAgent(NetworkAgent):
+    """The same where some network reads who sits there: it asks for histories. Without them nobody is suspected."""
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None) -> np.ndarray:
+        """As `NetworkAgent.act`. Raises ValueError for histories that do not lead to their views, too."""
+        return self._act(views, seeds, histories)
 
 
 @own
@@ -157,6 +188,7 @@ class Guided(Shown):
         self._temperature = check_temperature(temperature, zero=False)
         self._prior = check_within("prior", prior, 1000.0)
         self._least = check_within("least", least, 1.0)
+        self._suspicion = Suspicion() if networks.suspects else None
         self._outs = new_side_by_side(0)
         self.reset(0)
 
@@ -166,23 +198,31 @@ class Guided(Shown):
 
     def act(self, views: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
         """One legal action for each view. Raises ValueError for views that no network of the agent plays."""
+        return self._act(views, seeds, None)
+
+    def _act(self, views: np.ndarray, seeds: np.ndarray | None, histories: Histories | None) -> np.ndarray:
         views = as_views(views)
         actions, seeds = np.zeros(len(views), np.int64), seeds_for(views, self._seed, seeds)
         for network, indices in self._networks.groups(views) if len(views) else []:
-            observation, mask = network.look(views[indices])
+            told = None if histories is None else histories[indices]
+            observation, mask = _seen(network, views[indices], told, self._suspicion)
             policy = probabilities(network.evaluate(observation)[0], mask, 1.0)
-            for i, row, legal in zip(indices.tolist(), policy, mask == 1, strict=True):
+            for i, seen, row, legal in zip(indices.tolist(), observation, policy, mask == 1, strict=True):
                 tried = np.flatnonzero(legal & (row >= self._least * row.max()))
                 if len(tried) > 1:
-                    means = self._means(network, views[i : i + 1], seeds[i : i + 1], tried)
+                    means = self._means(network, views[i : i + 1], seeds[i : i + 1], tried, seen)
                     if means is None:
                         raise ValueError(f"views[{i}]: no deal of the hidden cards agrees with it")
                     tried = tried[[(means + self._prior * np.log(np.maximum(row[tried], _RAREST))).argmax()]]
                 actions[i] = tried[0]
         return actions
 
-    def _means(self, network: Network, view: np.ndarray, seed: np.ndarray, tried: np.ndarray) -> np.ndarray | None:
-        """The mean utility of each action that is tried in the one view; None where no deal agrees with it."""
+    def _means(
+        self, network: Network, view: np.ndarray, seed: np.ndarray, tried: np.ndarray, seen: np.ndarray
+    ) -> np.ndarray | None:
+        """The mean utility of each action that is tried in the one view; None where no deal agrees with it. seen: what
+        the network reads of the view.
+        """
         count, seat = self._worlds * len(tried), int(view["seat"][0])
         if count > len(self._outs.states):
             self._outs = new_side_by_side(count)
@@ -190,20 +230,41 @@ class Guided(Shown):
             return None
         rules = view["rules"]
         rows = np.empty((count, observation_spec(int(rules["num_players"][0])).size), np.int8)
+        size = rows.shape[1]
+        own = seen[size:]
+        nobody = _seen(network, view, None, self._suspicion)[0][0, size:]
         while (shown := show(self._outs, count, seat, self._horizon, rows)) > 0:
-            logits, values = network.evaluate(network.read(rows[:shown], rules))
+            read = network.read(rows[:shown], rules)
+            if network.suspects:  # the seat goes on to suspect what it does, the others are taken to suspect nobody
+                searching = viewers(self._outs, shown, seat) == seat
+                read = np.concatenate([read, np.where(searching[:, None], own, nobody)], 1)
+            logits, values = network.evaluate(read)
             go_on(self._outs, shown, logits, values, self._temperature)
         return self._outs.worth[:count].reshape(self._worlds, len(tried)).mean(0)
 
 
+@own
+class SuspectingGuided(Guided):
+    """The same where some network reads who sits there: it asks for histories."""
+
+    def act(self, views: np.ndarray, seeds: np.ndarray | None = None, histories: Histories | None = None) -> np.ndarray:
+        """As `Guided.act`. Raises ValueError for histories that do not lead to their views, too."""
+        return self._act(views, seeds, histories)
+
+
 def checkpoint(path: str, *, temperature: float = 0.5) -> Agent:
     """The player of a checkpoint file or run folder."""
-    return NetworkAgent("checkpoint", OneNetwork(path), temperature)
+    return _player("checkpoint", OneNetwork(path), temperature)
 
 
 def net(*, temperature: float = 0.5) -> Agent:
     """The player of the networks that come with the package."""
-    return NetworkAgent("net", Pretrained(), temperature)
+    return _player("net", Pretrained(), temperature)
+
+
+def _player(name: str, networks: Networks, temperature: float) -> Agent:
+    kind = SuspectingNetworkAgent if networks.suspects else NetworkAgent
+    return kind(name, networks, temperature)
 
 
 def search(
@@ -216,5 +277,6 @@ def search(
     least: float = 0.05,
 ) -> Agent:
     """The search that is guided by the network of a checkpoint, or by the networks that come with the package."""
-    networks = OneNetwork(checkpoint) if checkpoint else Pretrained()
-    return Guided(networks, worlds=worlds, horizon=horizon, temperature=temperature, prior=prior, least=least)
+    networks: Networks = OneNetwork(checkpoint) if checkpoint else Pretrained()
+    kind = SuspectingGuided if networks.suspects else Guided
+    return kind(networks, worlds=worlds, horizon=horizon, temperature=temperature, prior=prior, least=least)
