@@ -39,8 +39,8 @@ from agents.learner import LearnerConfig
 from agents.networks import entropy
 from agents.policy import PolicyAgent, policy_agent
 from agents.settings import MOST, check
-from agents.teacher import Piece, Teacher, Teachers, make_piece, read_piece, write_piece
-from rs_env.baselines.searchers import Pimc
+from agents.teacher import Piece, Teacher, Teachers, make_piece, read_piece, rule_based, write_piece
+from rs_env.baselines.searchers import Informed
 from rs_env.cards import NUM_ACTIONS
 from rs_env.executors import executor_of, result_of, submit
 from rs_env.rules import Rules
@@ -94,10 +94,10 @@ class DistillConfig:
             check(f"distill.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
         check("distill.spread", self.spread, self.noise + self.spread <= 1, "such that noise + spread is at most 1")
 
-    def search(self) -> Pimc:
-        """The teacher's."""
-        return Pimc(
-            "teacher",
+    def search(self, company: Company) -> Informed:
+        """The teacher's, at tables of this company."""
+        return Informed(
+            list(rule_based(company).values()),
             worlds=self.worlds,
             policy="heuristic",
             noise=self.noise,
@@ -134,14 +134,15 @@ class Distill:
 
     def _teacher(self, rules: Rules, company: Company | None) -> Teacher:
         settings, network = self.settings, self.config.network
+        company = Company.self_play(rules.num_players) if company is None else company
         return Teacher(
             rules,
             self.config.seed,
-            Company.self_play(rules.num_players) if company is None else company,
+            company,
             settings.games,
             settings.steps,
             settings.temperature,
-            settings.search(),
+            settings.search(company),
             network.suspects,
             network.general,
         )

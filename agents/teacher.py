@@ -1,5 +1,8 @@
 """Lessons for a network: positions and what a search thinks of every legal action in them. Needs no PyTorch.
 
+The search is told who sits where. Which hands the others hold it is not told: an action that is good in one deal of the
+cards alone is no lesson.
+
 Lessons come in pieces. Piece k of a seed is the same whoever makes it, in whatever process.
 """
 
@@ -17,7 +20,9 @@ from agents.seeds import TRAINING_SEEDS
 from rs_env import SelfPlayVectorEnv
 from rs_env.agent import wants_histories
 from rs_env.baselines.general import rule_entries, spread
-from rs_env.baselines.searchers import Pimc
+from rs_env.baselines.rule_based import RuleBasedAgent
+from rs_env.baselines.search import NOT_TOLD
+from rs_env.baselines.searchers import Informed
 from rs_env.baselines.suspicion import Suspicion, suspicion_size
 from rs_env.cards import NUM_ACTIONS
 from rs_env.encoding import pick
@@ -47,8 +52,9 @@ class Teacher:
     """How pieces are made. The teacher sits on the learner's seats and draws from softmax(values / temperature); all
     seats' decisions become lessons.
 
-    games: side by side in a piece, from fresh deals. steps: decisions of each. search: what it thinks with. suspects:
-    lessons tell who sits there, too, after the observation. general: they are what a general network reads.
+    games: side by side in a piece, from fresh deals. steps: decisions of each. search: what it thinks with, informed of
+    the company's `rule_based` players. suspects: lessons tell who sits there, too, after the observation. general: they
+    are what a general network reads.
     """
 
     rules: Rules
@@ -57,7 +63,7 @@ class Teacher:
     games: int
     steps: int
     temperature: float
-    search: Pimc
+    search: Informed
     suspects: bool = False
     general: bool = False
 
@@ -71,6 +77,8 @@ class Teacher:
         for agent in (self.search, *self.company.frozen):
             agent.reset(seed)
         player = self.company.seats_of(self.games, self.rules.num_players, number * self.games)
+        known = np.full(1 + len(self.company.frozen), NOT_TOLD)  # by the number in the company
+        known[list(rule_based(self.company))] = np.arange(len(rule_based(self.company)))
         everyone, views = np.arange(self.games), empty_views(self.rules, self.games)
         size, n = env.layout.size, self.rules.num_players
         extra = suspicion_size(n) if self.suspects else 0
@@ -79,7 +87,8 @@ class Teacher:
         batch, episodes, capped = env.reset(seed), 0, 0
         for t in range(self.steps):
             entry.view_turns(env.states, everyone, views)
-            observation[t, :, :size], values[t] = batch.observation, self.search.values(views)
+            observation[t, :, :size] = batch.observation
+            values[t] = self.search.values_among(views, known[player])
             if suspicion is not None:
                 observation[t, :, size:] = suspicion.of(views, env.histories[everyone])
             actions = drawn(values[t], self.temperature, rng)
@@ -104,6 +113,12 @@ class Teachers:
         """Piece `number`, by the teacher whose turn it is."""
         turn = np.searchsorted(np.cumsum(self.shares[:-1]), (0.5 + number * _GOLDEN) % 1.0, side="right")
         return self.each[int(turn)].piece(number)
+
+
+def rule_based(company: Company) -> dict[int, RuleBasedAgent]:
+    """The players of a company that follow rules, by their numbers in it."""
+    numbered = enumerate(company.frozen, 1)
+    return {number: agent for number, agent in numbered if isinstance(agent, RuleBasedAgent)}
 
 
 def drawn(values: np.ndarray, temperature: float, rng: np.random.Generator) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hidden import positions
 
 torch = pytest.importorskip("torch")
 
@@ -26,7 +27,9 @@ from agents.distill import LESSONS, Distill, DistillConfig  # noqa: E402
 from agents.seating import SeatsConfig, company_of  # noqa: E402
 from agents.teacher import Piece, Teacher, drawn, read_piece, write_piece  # noqa: E402
 from rs_env import Game, Rules, make_agent  # noqa: E402
-from rs_env.baselines.searchers import Pimc  # noqa: E402
+from rs_env.baselines.search import NOT_TOLD  # noqa: E402
+from rs_env.baselines.searchers import Informed, Pimc  # noqa: E402
+from rs_env.engine.view import VIEW  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 RULES = Rules(num_players=3, max_actions=60)
@@ -39,7 +42,7 @@ CONFIG = TrainConfig(
     settings=DistillConfig(games=4, steps=5, workers=0, gradient_steps=3, minibatch=10, worlds=2, review=0.67),
     company=(SeatsConfig(seats="drawn", opponents=("heuristic", "random")),),
 )
-TEACHER = Teacher(RULES, 7, Company.self_play(3), 4, 6, 0.02, Pimc(worlds=3, policy="heuristic", horizon=20))
+TEACHER = Teacher(RULES, 7, Company.self_play(3), 4, 6, 0.02, Informed([], worlds=3, policy="heuristic", horizon=20))
 
 
 # Values of all actions
@@ -72,6 +75,25 @@ def test_every_second_world_has_the_others_more_careless() -> None:
     assert not np.array_equal(values(2, **plain), values(2, **spread), equal_nan=True)
     with pytest.raises(ValueError, match=r"noise \+ spread=1\.1 is not allowed"):
         Pimc(noise=0.2, spread=0.9)
+
+
+def test_who_is_told_plays_out_as_what_it_is() -> None:
+    """As a search that takes all others for such players from the start; of whom nothing is told, as it is."""
+    games = [game for game in positions(Rules(), 3, 60) if len(game.legal_actions()) > 1][::6]
+    views = np.array([game.view(game.turn) for game in games], VIEW)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"worlds": 5, "policy": "heuristic", "own_noise": 0.3, "horizon": 60, "endgame": 0}
+    players = [make_agent("random"), make_agent("heuristic"), make_agent("low")]
+    search = Informed(players, noise=0.2, spread=0.3, **options)  # type: ignore[arg-type]
+    seats, found = np.zeros((len(views), 4), np.int64), {}
+    for number, same in {0: {"noise": 1.0}, 1: {"noise": 0.02}, NOT_TOLD: {"noise": 0.2, "spread": 0.3}}.items():
+        found[number], expected = search.values_among(views, seats + number), Pimc(**options, **same).values(views)
+        lost = expected < 0  # among players at random alone a search counts what loses at once in every world as worse
+        assert found[number][~lost].tolist() == pytest.approx(expected[~lost].tolist(), nan_ok=True)
+    low = search.values_among(views, seats + 2)
+    assert all(np.nanmax(abs(low - other)) > 0.05 for other in found.values())
+    mixed = search.values_among(views, np.tile([0, 1, 2, NOT_TOLD], (len(views), 1)))
+    assert not any(np.array_equal(mixed, other, equal_nan=True) for other in (*found.values(), low))
+    assert np.array_equal(search.values(views), found[NOT_TOLD], equal_nan=True)
 
 
 # Lessons

@@ -50,6 +50,7 @@ from rs_env.scorings import Basis
 PATIENCE = 0.999  # factor of the utility for every action that it takes
 UNSETTLED = -1.0
 _SURE_LOSS = -1.0  # instead of a total: an action that loses before the seat's next turn in every world
+NOT_TOLD = -1  # instead of the number of a policy
 IMPOSSIBLE, UNDECIDED = -1, -2  # instead of an action: no deal agrees with the view; a search must choose
 
 
@@ -58,8 +59,8 @@ class PlayOuts(NamedTuple):
 
     weights: Array
     """Float64 (T, TIPS): the play-out policies, rule-based players of `rs_env.baselines.tips` by their weights. In flat
-    Monte Carlo and tree search the last one is the searching seat's, and the worlds take turns at those before it for
-    all others.
+    Monte Carlo and tree search the last one is the searching seat's, and the worlds take turns at the first `turns` for
+    all others of whom the search is not told.
     """
 
     noise: Array
@@ -73,6 +74,9 @@ class PlayOuts(NamedTuple):
 
     endgame: int
     """Most cards in play where forced wins are looked for; 0: never."""
+
+    turns: int
+    """How many of the policies the worlds take turns at."""
 
 
 class Memory(NamedTuple):
@@ -102,6 +106,9 @@ class Memory(NamedTuple):
     policies: Array
     """Int64 (MAX_PLAYERS,): the number of each seat's play-out policy."""
 
+    told: Array
+    """Int64 (MAX_PLAYERS,): the number of the policy that the search is told to be a seat's, or `NOT_TOLD`."""
+
 
 def new_memory() -> Memory:
     """Memory for one search at a time."""
@@ -114,6 +121,7 @@ def new_memory() -> Memory:
         totals=np.zeros(64),
         losses=np.zeros(64, np.int64),
         policies=np.zeros(MAX_PLAYERS, np.int64),
+        told=np.full(MAX_PLAYERS, NOT_TOLD),
     )
 
 
@@ -266,10 +274,13 @@ def begin_search(view: View, memory: Memory) -> Action:
 
 @njit
 def assign_policies(how: PlayOuts, memory: Memory, seat: Seat, world: Number) -> None:
-    """The searching seat plays out by the last policy, all others by one of those before it, in turn."""
-    own = how.noise.shape[0] - 1
-    memory.policies[:] = world % own
-    memory.policies[seat] = own
+    """The searching seat plays out by the last policy, all others by what is told of them or by the first policies in
+    turn.
+    """
+    for other in range(memory.told.shape[0]):
+        told = memory.told[other]
+        memory.policies[other] = world % how.turns if told == NOT_TOLD else told
+    memory.policies[seat] = how.noise.shape[0] - 1
 
 
 @njit
@@ -299,14 +310,23 @@ def pimc_all(views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: 
 
 @njit(cache=True, nogil=True)
 def values_all(
-    views: Views, seeds: Array, worlds: Number, how: PlayOuts, memory: Memory, values: Array, actions: Array
+    views: Views,
+    seeds: Array,
+    told: Array,
+    worlds: Number,
+    how: PlayOuts,
+    memory: Memory,
+    values: Array,
+    actions: Array,
 ) -> None:
     """Write the mean utility of each legal action of each view to `values`, float64 (B, 53) of NaN.
 
-    actions: IMPOSSIBLE where no deal agrees with the view.
+    told: int64 (B, MAX_PLAYERS), what the search is told of each seat. actions: IMPOSSIBLE where no deal agrees with
+    the view.
     """
     for i in range(views.shape[0]):
         view = views[i]
+        memory.told[:] = told[i]
         actions[i] = begin_search(view, memory)
         if actions[i] == IMPOSSIBLE:
             continue
@@ -316,6 +336,7 @@ def values_all(
             action = lowest(legal)
             legal = without_lowest(legal)
             values[i, action] = memory.totals[action] / worlds
+    memory.told[:] = NOT_TOLD
 
 
 @njit(cache=True, nogil=True)

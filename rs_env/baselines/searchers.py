@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from rs_env.agent import Shown, own, seeds_for
 from rs_env.baselines.adaptive import UNFIT, Told, Worlds, adaptive_all, remember_all, told_of
 from rs_env.baselines.models import OpponentModel
-from rs_env.baselines.search import IMPOSSIBLE, PlayOuts, new_memory, open_all, pimc_all, values_all
+from rs_env.baselines.rule_based import RuleBasedAgent
+from rs_env.baselines.search import IMPOSSIBLE, NOT_TOLD, PlayOuts, new_memory, open_all, pimc_all, values_all
 from rs_env.baselines.tips import LADDER, weights_of
 from rs_env.baselines.tree import NODE, Tree, ismcts_all
 from rs_env.cards import NUM_ACTIONS
@@ -46,6 +48,7 @@ class _Searcher(Shown):
             np.array([True] * len(players) if looks_ahead is None else looks_ahead, np.bool_),
             check_whole("horizon", horizon, 0, _MOST),
             check_whole("endgame", endgame, 0, 52),
+            turns=max(len(players) - 1, 1),
         )
         self._memory = new_memory()
         self.reset(0)
@@ -117,11 +120,47 @@ class Pimc(_Searcher):
         Where the others play out at random, an action that loses at once in every world has a negative one.
         """
         views = as_views(views)
+        return self._values(views, seeds, np.full((len(views), MAX_PLAYERS), NOT_TOLD))
+
+    def _values(self, views: np.ndarray, seeds: np.ndarray | None, told: np.ndarray) -> np.ndarray:
+        """As `values`. told: int64 (B, MAX_PLAYERS), the number of the play-out policy of each seat, or `NOT_TOLD`."""
         values, actions = np.full((len(views), NUM_ACTIONS), np.nan), np.empty(len(views), np.int64)
         seeds = seeds_for(views, self._seed, seeds)
-        values_all(views, seeds, self._worlds, self._how, self._memory, values, actions)
+        values_all(views, seeds, told, self._worlds, self._how, self._memory, values, actions)
         _possible(actions)
         return values
+
+
+class Informed(Pimc):
+    """Flat Monte Carlo that is told who sits where, as a teacher may be: players that follow rules do so in its
+    play-outs.
+
+    players: rule-based ones that it knows. options: of `Pimc`, for itself and for all others.
+    """
+
+    noise = 0.02
+    """Share of random actions of the players that it knows: where they alone decide, deals may never end."""
+
+    def __init__(self, players: Sequence[RuleBasedAgent], **options: Any) -> None:
+        super().__init__("informed", **options)
+        how, turns = self._how, self._how.turns
+        random = [not player.weights.any() for player in players]
+        self._how = how._replace(
+            weights=np.concatenate(
+                [how.weights[:turns], *(player.weights[None] for player in players), how.weights[turns:]]
+            ),
+            noise=np.concatenate([how.noise[:turns], np.where(random, 1.0, self.noise), how.noise[turns:]]),
+            looks_ahead=np.ones(len(how.noise) + len(players), np.bool_),
+        )
+
+    def values_among(self, views: np.ndarray, seated: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+        """As `values`, among these players: int64 (B, n), the number of the player on each seat, or `NOT_TOLD`. What
+        stands for the seat that views does not matter.
+        """
+        views = as_views(views)
+        told = np.full((len(views), MAX_PLAYERS), NOT_TOLD)
+        told[:, : seated.shape[1]] = np.where(seated == NOT_TOLD, NOT_TOLD, seated + self._how.turns)
+        return self._values(views, seeds, told)
 
 
 @own
