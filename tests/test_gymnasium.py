@@ -147,6 +147,13 @@ def test_what_is_hidden_does_not_show() -> None:
         assert np.array_equal(env._observation(), observation)
 
 
+def test_a_batch_that_was_refused_can_be_closed() -> None:
+    batch = RollingStoneVectorEnv.__new__(RollingStoneVectorEnv)
+    with pytest.raises(ValueError, match="num_envs=0"):
+        batch.__init__(0)  # type: ignore[misc]
+    batch.close()  # as Gymnasium 1.1 does with whatever is thrown away
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

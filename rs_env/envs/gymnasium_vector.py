@@ -68,6 +68,7 @@ class RollingStoneVectorEnv(VectorEnv):
         "render_modes": list(RENDER_MODES),
         "render_fps": RENDER_FPS,
     }
+    closed = True  # until it is made: Gymnasium 1.1 also closes what was refused
 
     def __init__(
         self,
@@ -91,6 +92,7 @@ class RollingStoneVectorEnv(VectorEnv):
         self.rules = rules_of_call(RollingStoneVectorEnv, rules, num_players, rule_overrides)
         check_learner(self.rules, learner_seat, illegal_action)
         self._renderer = Renderer(self.rules, render_mode, render_size, render_seat, render_theme)
+        self.closed = False
         self.render_mode = render_mode
         self.observation_dtype = check_observation_dtype(observation_dtype)
         self.history = check_history(history)
