@@ -34,6 +34,11 @@ class Mind:
     def __init__(self) -> None:
         self._process: Process | None = None
 
+    @property
+    def runs(self) -> bool:
+        """Whether there is a process."""
+        return self._process is not None
+
     def start(self) -> None:
         """Start the process, if none runs."""
         if self._process is None:
@@ -93,11 +98,11 @@ class Minds:
                 return await loop.run_in_executor(self._waiting, partial(mind.think, work, agent, *arguments))
             except asyncio.CancelledError:
                 mind.end()
-                mind = Mind()  # the other one's thread may not have seen its end yet
                 raise
             finally:
-                self._busy = {busy for busy in self._busy if busy is not mind}
-                self._idle.append(mind)
+                self._busy.discard(mind)
+                if mind.runs:
+                    self._idle.append(mind)
 
     def close(self) -> None:
         """End all processes."""
