@@ -141,7 +141,11 @@ def test_generated_table_is_up_to_date() -> None:
     spec = importlib.util.spec_from_file_location("build", ROOT / "docs" / "build.py")
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
-    shown = {("observation.md", "sections"): "| `known` |", ("rules.md", "scorings"): "| `parlett` |"}
+    shown = {
+        ("observation.md", "sections"): "| `known` |",
+        ("rules.md", "scorings"): "| `parlett` |",
+        ("agents.md", "rules as numbers"): "| `bar_suit` |",
+    }
     assert build.TABLES.keys() == shown.keys()
     for (name, table), row in shown.items():
         page = (ROOT / "docs" / name).read_text(encoding="utf-8")
