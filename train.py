@@ -2,7 +2,7 @@
 
 python train.py                                            # the default experiment, about three minutes on two cores
 python train.py --smoke                                    # a few seconds, to see that everything works
-python train.py --config configs/strong.toml               # the strongest network, about eleven minutes
+python train.py --config configs/strong.toml               # the strongest against rules of thumb, eleven minutes
 python train.py --config configs/schweller.toml --seed 7   # another experiment, with a setting changed
 python train.py --resume runs/first                        # go on where a run was interrupted
 python train.py --processes 2                                  # the same by two processes
