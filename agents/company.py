@@ -43,9 +43,9 @@ class Company:
         """The learner on seat ``i % n`` of game i, copies of a frozen agent on all others."""
         return cls(1 - np.eye(num_players, dtype=np.int64), [frozen])
 
-    def seats_of(self, games: int, num_players: int, first: int = 0) -> np.ndarray:
-        """The player on each seat of each game, int64 (games, n). first: number of the first of these games. Raises
-        ValueError for another number of seats, and where these games seat no learner.
+    def seats_of(self, games: int, num_players: int) -> np.ndarray:
+        """The player on each seat of each game, int64 (games, n). Raises ValueError for another number of seats, and
+        where these games seat no learner.
         """
         fit = [table for table in self.tables if table.shape[1] == num_players]
         if not fit:

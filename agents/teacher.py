@@ -76,9 +76,10 @@ class Teacher:
         rng = np.random.default_rng([self.seed, number])
         for agent in (self.search, *self.company.frozen):
             agent.reset(seed)
-        player = self.company.seats_of(self.games, self.rules.num_players, number * self.games)
+        player = self.company.seats_of(self.games, self.rules.num_players)
         known = np.full(1 + len(self.company.frozen), NOT_TOLD)  # by the number in the company
-        known[list(rule_based(self.company))] = np.arange(len(rule_based(self.company)))
+        told = list(rule_based(self.company))
+        known[told] = np.arange(len(told))
         everyone, views = np.arange(self.games), empty_views(self.rules, self.games)
         size, n = env.layout.size, self.rules.num_players
         extra = suspicion_size(n) if self.suspects else 0

@@ -229,7 +229,9 @@ class Historian:
 
 
 def test_histories_lead_to_their_information_sets(tree: GameTree) -> None:
-    log_of(tree.views, tree.histories)  # refuses those that do not
+    events, _, lengths = log_of(tree.views, tree.histories)  # refuses those that do not
+    assert lengths.tolist() == tree.histories.lengths.tolist()
+    assert (events[:, : tree.histories.events.shape[1]] == tree.histories.events).all()
 
 
 def test_agents_that_want_histories_get_those_of_each_information_set() -> None:

@@ -230,12 +230,11 @@ class Guided(Shown):
             return None
         rules = view["rules"]
         rows = np.empty((count, observation_spec(int(rules["num_players"][0])).size), np.int8)
-        size = rows.shape[1]
-        own = seen[size:]
-        nobody = _seen(network, view, None, self._suspicion)[0][0, size:]
+        suspicion = self._suspicion if network.suspects else None
+        own, nobody = seen[rows.shape[1] :], None if suspicion is None else suspicion.of(view, None)[0]
         while (shown := show(self._outs, count, seat, self._horizon, rows)) > 0:
             read = network.read(rows[:shown], rules)
-            if network.suspects:  # the seat goes on to suspect what it does, the others are taken to suspect nobody
+            if nobody is not None:  # the seat goes on to suspect what it does, the others are taken to suspect nobody
                 searching = viewers(self._outs, shown, seat) == seat
                 read = np.concatenate([read, np.where(searching[:, None], own, nobody)], 1)
             logits, values = network.evaluate(read)
