@@ -43,15 +43,15 @@ class Company:
         """The learner on seat ``i % n`` of game i, copies of a frozen agent on all others."""
         return cls(1 - np.eye(num_players, dtype=np.int64), [frozen])
 
-    def seats_of(self, games: int, num_players: int) -> np.ndarray:
-        """The player on each seat of each game, int64 (games, n). Raises ValueError for another number of seats, and
-        where these games seat no learner.
+    def seats_of(self, games: int, num_players: int, first: int = 0) -> np.ndarray:
+        """The player on each seat of each game from number `first` on, int64 (games, n). Raises ValueError for another
+        number of seats, and where these games seat no learner.
         """
         fit = [table for table in self.tables if table.shape[1] == num_players]
         if not fit:
             seats = " or ".join(str(table.shape[1]) for table in self.tables)
             raise ValueError(f"table: rows of {seats} seats are not allowed: {num_players} play")
-        table = fit[0][np.arange(games) % len(fit[0])]
+        table = fit[0][(first + np.arange(games)) % len(fit[0])]
         if not (table == LEARNER).any():
             raise ValueError(f"table: the learner (0) has no seat in the {games} rows that are played")
         return table

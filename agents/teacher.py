@@ -52,9 +52,9 @@ class Teacher:
     """How pieces are made. The teacher sits on the learner's seats and draws from softmax(values / temperature); all
     seats' decisions become lessons.
 
-    games: side by side in a piece, from fresh deals. steps: decisions of each. search: what it thinks with, informed of
-    the company's `rule_based` players. suspects: lessons tell who sits there, too, after the observation. general: they
-    are what a general network reads.
+    games: side by side in a piece, from fresh deals; each piece has the rows of the company after those of the piece
+    before. steps: decisions of each. search: what it thinks with, informed of the company's `rule_based` players.
+    suspects: lessons tell who sits there, too, after the observation. general: they are what a general network reads.
     """
 
     rules: Rules
@@ -76,7 +76,7 @@ class Teacher:
         rng = np.random.default_rng([self.seed, number])
         for agent in (self.search, *self.company.frozen):
             agent.reset(seed)
-        player = self.company.seats_of(self.games, self.rules.num_players)
+        player = self.company.seats_of(self.games, self.rules.num_players, first=number * self.games)
         known = np.full(1 + len(self.company.frozen), NOT_TOLD)  # by the number in the company
         told = list(rule_based(self.company))
         known[told] = np.arange(len(told))

@@ -112,6 +112,25 @@ def test_a_piece_depends_on_seed_and_number_alone() -> None:
     assert third.observation.shape[0] == third.values.shape[0] == 24
 
 
+def test_pieces_go_round_the_tables_of_the_company() -> None:
+    asked: list[int] = []
+
+    class Listening:
+        name = "listening"
+
+        def reset(self, seed: int) -> None:
+            """Nothing is drawn."""
+
+        def act(self, views: np.ndarray) -> np.ndarray:
+            asked.append(len(views))
+            return make_agent("low").act(views)
+
+    company = Company([[0, 0, 0]] * 4 + [[0, 1, 1]] * 4, [Listening()])
+    teacher = replace(TEACHER, company=company)
+    heard = [(asked.clear(), teacher.piece(number), len(asked) > 0)[2] for number in range(3)]
+    assert heard == [False, True, False]
+
+
 def test_the_teacher_draws_good_actions_more_often() -> None:
     values = np.full((4000, 53), np.nan, np.float32)
     values[:, [3, 9, 52]] = 0.5, 0.52, 0.0

@@ -75,7 +75,7 @@ def test_python_in_the_pages_runs(page: str, number: int) -> None:
     for extra, module in (("torch", "torch"), ("openspiel", "pyspiel")):
         if extra in block:
             pytest.importorskip(module)
-    subprocess.run([sys.executable, "-c", block], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    subprocess.run([sys.executable, "-c", block], cwd=ROOT, check=True, capture_output=True, timeout=600)
 
 
 def test_readme_has_a_quickstart() -> None:
