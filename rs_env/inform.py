@@ -42,6 +42,7 @@ WHAT_OPTIONS_MEAN = {
     "worlds": "Deals of the hidden cards that are sampled for each decision.",
     "samples": "Play-outs for each decision.",
     "iterations": "Descents of the tree for each decision.",
+    "budget": "Actions that a descent may take on average; where they take more there are fewer of them.",
     "exploration": "How much the tree tries what it has seldom tried.",
     "policy": "Who plays the play-outs: a player of the ladder, random to heuristic.",
     "noise": "Share of random actions of the others in play-outs.",

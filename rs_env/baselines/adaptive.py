@@ -177,12 +177,14 @@ def adaptive_all(
     seeds: Array,
     told: Told,
     iterations: Number,
+    budget: Number,
     model: tuple[PlayOuts, PlayOuts, Rating],
     memory: tuple[Memory, Worlds, Tree],
     actions: Array,
 ) -> None:
-    """Write the most visited action for each view, after so many iterations. Worlds are drawn uniformly and weighed by
-    the events; each iteration is in one that is drawn by the weights.
+    """Write the most visited action for each view, after so many iterations, or when their play-outs have taken `budget`
+    actions together. Worlds are drawn uniformly and weighed by the events; each iteration is in one that is drawn by
+    the weights.
 
     model: how to play out, how where somebody else is taken for a player at random, and what actions are rated by.
     """
@@ -200,14 +202,16 @@ def adaptive_all(
             continue
         own, n, seat = np.int64(rating.noise.shape[0]), np.int64(view.rules.num_players), np.int64(view.seat)
         clear_tree(tree, mine)
-        size = 1
+        size, spent = 1, 0
         for done in range(iterations):
-            if done % 16 == 0 and is_decided(tree, mine, iterations - done):
+            if spent >= budget or (done % 16 == 0 and is_decided(tree, mine, iterations - done)):
                 break
             stream = advance(stream)
             m = _pick(worlds.weights, unit(stream))
             mine.states[0] = worlds.states[m]
             stream = _assign(mine, worlds.posterior[m], seat, n, own, stream)
-            size = iterate(brief if _meets_chance(brief, mine, seat, n) else how, mine, tree, size, mix(stream))
+            kind = brief if _meets_chance(brief, mine, seat, n) else how
+            size, taken = iterate(kind, mine, tree, size, mix(stream))
+            spent += taken
         put_sure_losses_last(tree, mine)
         actions[i] = most_visited(tree, mine, view.legal, stream)

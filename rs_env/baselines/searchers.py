@@ -225,11 +225,12 @@ class Adaptive(_Searcher):
     """A search that asks who the others are, see `rs_env.baselines.adaptive`.
 
     worlds: sampled for each decision and weighed by the public history. iterations: of the tree, each in a world that
-    is drawn by the weights. exploration: factor of the confidence bound. noise: share of random actions of the seat
-    itself in play-outs. horizon: most actions of a play-out. brief: the same where somebody else is taken for a player
-    at random, whose chances soon blur what comes of an action. memory: decisions of the others that are looked at.
-    types: names of `rs_env.baselines.models.TYPES`, joined by +; all: every one. trust: power of the worlds' weights; 0
-    takes all worlds as equally likely, and only the types are learnt.
+    is drawn by the weights. budget: actions that an iteration may take on average: where they take more there are
+    fewer of them, so that a decision takes no longer. exploration: factor of the confidence bound. noise:
+    share of random actions of the seat itself in play-outs. horizon: most actions of a play-out. brief: the same where
+    somebody else is taken for a player at random, whose chances soon blur what comes of an action. memory: decisions of
+    the others that are looked at. types: names of `rs_env.baselines.models.TYPES`, joined by +; all: every one. trust:
+    power of the worlds' weights; 0 takes all worlds as equally likely, and only the types are learnt.
 
     A row of its memories is float64 (MAX_PLAYERS, T): how likely each seat, counted from the viewer, is of each type.
     """
@@ -245,6 +246,7 @@ class Adaptive(_Searcher):
         *,
         worlds: int = 64,
         iterations: int = 300,
+        budget: int = 27,
         exploration: float = 0.5,
         noise: float = 0.5,
         horizon: int = 100,
@@ -255,6 +257,7 @@ class Adaptive(_Searcher):
     ) -> None:
         check_whole("worlds", worlds, 1, 1 << 16)
         self._iterations, self._tree = iterations, _new_tree(iterations, exploration)
+        self._budget = iterations * check_whole("budget", budget, 1, _MOST)
         self._model = OpponentModel(None if types == "all" else types.split("+"), memory)
         mine = (weights_of(**LADDER["heuristic"]), check_within("noise", noise, 1.0))
         others = [(player.weights, player.noise) for player in self._model.play_outs]
@@ -280,7 +283,7 @@ class Adaptive(_Searcher):
         actions = np.empty(len(views), np.int64)
         told, seeds = self._told(views, histories, memories), seeds_for(views, self._seed, seeds)
         model, memory = (self._how, self._brief, self._model.rating), (self._memory, self._worlds, self._tree)
-        adaptive_all(views, seeds, told, self._iterations, model, memory, actions)
+        adaptive_all(views, seeds, told, self._iterations, self._budget, model, memory, actions)
         unfit = np.flatnonzero(actions == UNFIT)
         if len(unfit):
             raise ValueError(f"histories: number {unfit[0]} does not lead to its view")

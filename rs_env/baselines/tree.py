@@ -124,8 +124,9 @@ def clear_tree(tree: Tree, memory: Memory) -> None:
 
 
 @njit
-def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Stream) -> Number:
-    """One iteration in the world ``memory.states[0]``; returns the size of the tree after it.
+def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Stream) -> tuple[Number, Number]:
+    """One iteration in the world ``memory.states[0]``; returns the size of the tree after it, and how many actions were
+    played.
 
     ``memory.losses`` counts of each action at the root how often it lost before the seat's next turn.
     """
@@ -165,7 +166,7 @@ def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Str
         c = nodes[path[i]]
         c.visits += 1
         c.value += utility(rules, s, np.int64(c.seat), taken)
-    return size
+    return size, taken
 
 
 @njit
@@ -222,5 +223,5 @@ def ismcts_all(
         for iteration in range(iterations):
             assign_policies(how, memory, np.int64(view.seat), iteration)
             stream = draw(view, memory.beliefs[0], stream, memory.states[0])
-            size = iterate(how, memory, tree, size, mix(stream))
+            size, _ = iterate(how, memory, tree, size, mix(stream))
         actions[i] = most_visited(tree, memory, view.legal, stream)
