@@ -182,9 +182,9 @@ def adaptive_all(
     memory: tuple[Memory, Worlds, Tree],
     actions: Array,
 ) -> None:
-    """Write the most visited action for each view, after so many iterations, or when their play-outs have taken `budget`
-    actions together. Worlds are drawn uniformly and weighed by the events; each iteration is in one that is drawn by
-    the weights.
+    """Write the most visited action for each view, after so many iterations, or once they have taken `budget` actions
+    together. Worlds are drawn uniformly and weighed by the events; each iteration is in one that is drawn by the
+    weights.
 
     model: how to play out, how where somebody else is taken for a player at random, and what actions are rated by.
     """
