@@ -30,8 +30,10 @@ VARIANTS = {
     "horizon 50": "horizon=50",
     "exploration 0.25": "exploration=0.25",
     "exploration 1": "exploration=1",
-    "a quarter of the iterations": "iterations=100",
-    "four times the iterations": "iterations=1600",
+    "a third of the iterations": "iterations=100",
+    "four times the iterations": "iterations=1200",
+    "no budget of actions": "budget=1000",
+    "three quarters of the budget": "budget=20",
 }
 
 

@@ -23,6 +23,7 @@ from agents.checkpoint import load_checkpoint  # noqa: E402
 from agents.config import EvaluationConfig, TrainConfig  # noqa: E402
 from agents.distill import DistillConfig  # noqa: E402
 from agents.distributed import Ranks, ranks  # noqa: E402
+from agents.learner import TableConfig  # noqa: E402
 from agents.ppo import PPOConfig  # noqa: E402
 from agents.run import EVALUATION, METRICS, Run  # noqa: E402
 from agents.seating import SeatsConfig  # noqa: E402
@@ -51,6 +52,11 @@ LESSONS = replace(
     total_decisions=3 * 20,
     settings=DistillConfig(games=4, steps=5, workers=0, gradient_steps=3, minibatch=10, worlds=2, review=0.67),
 )
+TABLES = replace(
+    LESSONS,
+    network=replace(LESSONS.network, kind="general"),
+    tables=(TableConfig(0.4, Rules(num_players=4, max_actions=60)),),
+)
 OF_ONE_PROCESS = {"seconds", "charts/SPS"}
 
 
@@ -77,7 +83,9 @@ def rows_of(folder: Path) -> list[dict[str, float]]:
     return [{k: v for k, v in json.loads(line).items() if k not in OF_ONE_PROCESS} for line in lines]
 
 
-@pytest.mark.parametrize("config", [SELF_PLAY, COMPANY, LESSONS], ids=["self-play", "company", "lessons"])
+@pytest.mark.parametrize(
+    "config", [SELF_PLAY, COMPANY, LESSONS, TABLES], ids=["self-play", "company", "lessons", "lessons of two rule sets"]
+)
 def test_two_ranks_with_half_each_learn_as_one(config: TrainConfig, tmp_path: Path) -> None:
     tensors, metrics = learnt(config)
     for there, told in in_ranks(2, lambda rank: learnt(config), tmp_path):
