@@ -27,13 +27,13 @@ VARIANTS = {
     "own noise 0.1": "noise=0.1",
     "own noise 1": "noise=1",
     "horizon 20": "horizon=20",
-    "horizon 50": "horizon=50",
+    "horizon 100": "horizon=100",
     "exploration 0.25": "exploration=0.25",
     "exploration 1": "exploration=1",
     "a third of the iterations": "iterations=100",
     "four times the iterations": "iterations=1200",
     "no budget of actions": "budget=1000",
-    "three quarters of the budget": "budget=20",
+    "half the budget of actions": "budget=20",
 }
 
 

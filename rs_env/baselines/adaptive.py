@@ -204,7 +204,9 @@ def adaptive_all(
         clear_tree(tree, mine)
         size, spent = 1, 0
         for done in range(iterations):
-            if spent >= budget or (done % 16 == 0 and is_decided(tree, mine, iterations - done)):
+            if spent >= budget:
+                break
+            if done % 16 == 15 and is_decided(tree, mine, min(iterations - done, (budget - spent) * done / spent)):
                 break
             stream = advance(stream)
             m = _pick(worlds.weights, unit(stream))

@@ -34,7 +34,7 @@ from rs_env.engine.bits import EMPTY, bit
 from rs_env.engine.jit import njit
 from rs_env.engine.rng import advance, mix
 from rs_env.engine.state import RUNNING
-from rs_env.engine.types import Action, ActionSet, Array, Number, Seat, Stream, Views
+from rs_env.engine.types import Action, ActionSet, Array, Number, Real, Seat, Stream, Views
 from rs_env.engine.view import view_key
 
 NODE = np.dtype(
@@ -170,8 +170,10 @@ def iterate(how: PlayOuts, memory: Memory, tree: Tree, size: Number, stream: Str
 
 
 @njit
-def is_decided(tree: Tree, memory: Memory, left: Number) -> bool:
-    """Whether `left` more iterations cannot change which action at the root is chosen most."""
+def is_decided(tree: Tree, memory: Memory, left: Real) -> bool:
+    """Whether `left` more iterations are not likely to change which action at the root is chosen most: the second one
+    would have to be chosen in three of four.
+    """
     first, second, sure_loss = 0, 0, False
     child = np.int64(tree.nodes[0].first_child)
     while child != 0:
@@ -181,7 +183,7 @@ def is_decided(tree: Tree, memory: Memory, left: Number) -> bool:
         elif c.visits > second:
             second = c.visits
         child = np.int64(c.next_sibling)
-    return first - second > left and not sure_loss
+    return first - second > 0.5 * left and not sure_loss
 
 
 @njit
