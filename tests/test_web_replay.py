@@ -104,7 +104,8 @@ def test_games_come_from_files_from_folders_and_from_the_arena(tmp_path: Path) -
     played_there = league(["random", "heuristic"], Rules(num_players=2), deals=4, out=tmp_path / "the arena")
     _, report = write_report(played_there, tmp_path / "the arena")
     command = f"python -m rs_env watch '{tmp_path / 'the arena'}'"
-    assert html.escape(command) in report.read_text(encoding="utf-8")
+    text = report.read_text(encoding="utf-8")
+    assert html.escape(command) in text and '<a href="games.jsonl">' in text
     played = Library(tmp_path / "the arena")
     assert len(played) >= 4 and sorted(played.game(0).names) == ["heuristic", "random"]
 

@@ -109,7 +109,7 @@ def _block(c: Choice) -> Real:
 
 
 def _duck(c: Choice) -> Real:
-    """Follow low, for the same reason as leading low."""
+    """Follow low: high cards are kept to win tricks, which is what gives the lead."""
     return -c.rank
 
 

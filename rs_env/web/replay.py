@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rs_env.checks import check_whole
+from rs_env.describe import rule_sentences
 from rs_env.game import Game
 from rs_env.record import replay
 from rs_env.render.table import shown_name, table_of_game
@@ -49,7 +50,7 @@ class Replay:
             "over": game.is_over,
             "truncated": game.truncated,
             "scores": game.scores(),
-            "preset": table_of_game(game).rules,
+            "told": rule_sentences(game.view(0)),
             "remembered": len(self.sitting.games),
         }
 

@@ -49,7 +49,7 @@ export function drawScore(tally, table, names, own) {
       el(
         "tbody",
         {},
-        tally.map(({ name, wins }) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, round(wins)))),
+        tally.map(({ name, wins }) => el("tr", {}, el("th", { scope: "row" }, name === names[own] ? "You" : name), el("td", {}, round(wins)))),
       ),
     );
   const shown = [totals, result, won].filter(Boolean);
