@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from rs_env.arena.players import fair_baselines
-from rs_env.describe import rule_sentences
 from rs_env.web.desk import Advisers, Connection, Desk, Role
 from rs_env.web.keeper import Keeper
 from rs_env.web.messages import PACES, presets, rules_form
@@ -89,7 +88,7 @@ class Room(Desk):
                 {session.seat_of(n) for c in self.connections if (n := self._number(c.role)) is not None}
             ),
             "open": session.game.is_over or (number is None and not session.persons),
-            "told": rule_sentences(session.game.view(0)),
+            "told": session.told,
         }
         if role.control:
             state |= {
