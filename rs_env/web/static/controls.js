@@ -110,7 +110,7 @@ export function help() {
     el(
       "form",
       { method: "dialog" },
-      el("h2", { id: "help-title" }, "Rolling Stone"),
+      el("h2", { id: "help-title", tabindex: -1, autofocus: true }, "Rolling Stone"),
       el(
         "ul",
         {},
