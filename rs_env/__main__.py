@@ -15,6 +15,7 @@ _RULES = "print a rule set and what it changes of its preset; needs the extra rs
 _AGENTS = "print the players by name, and their options with defaults and meaning"
 _BENCH = "measure how many actions a second this machine plays, in some seconds"
 _DOCTOR = "say what is installed here, what is missing, where compiled code is kept and how fast the engine is"
+_COMPLETION = "print what makes a shell complete commands, flags and names: source <(rs-env completion), bash or zsh"
 _PLAY = "sit at a table with agents and other people, in the browser or (--text) here; needs the extra rs_env[web]"
 _WATCH = "look back at games in the browser, with what agents make of them; needs the extra rs_env[web]"
 _ARENA = "compare agents: duels, leagues, best responses, reports; needs the extra rs_env[arena]"
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m rs_env",
         description="The card game Rolling Stone as a reinforcement learning environment.",
-        epilog="\n".join(["commands:", *(f"  {name:8}{told}" for name, (_, told) in COMMANDS.items())]),
+        epilog="\n".join(["commands:", *(f"  {name:11}{told}" for name, (_, told) in COMMANDS.items())]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"rs_env {rs_env.__version__}")
@@ -93,6 +94,14 @@ def _look() -> None:
         raise ValueError(f"not as it should be: {', '.join(bad)}")
 
 
+def _completion(arguments: list[str], prog: str) -> int:
+    argparse.ArgumentParser(prog=prog, description=_COMPLETION).parse_args(arguments)
+    from rs_env.completion import completion
+
+    print(completion(main, COMMANDS))
+    return 0
+
+
 def _arena(arguments: list[str], prog: str) -> int:
     from rs_env.arena.__main__ import main
 
@@ -117,6 +126,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str], str], int], str]] = {
     "bench": (_bench, _BENCH),
     "warm": (_warm, _WARM),
     "doctor": (_doctor, _DOCTOR),
+    "completion": (_completion, _COMPLETION),
     "arena": (_arena, _ARENA),
     "play": (_play, _PLAY),
     "watch": (_watch, _WATCH),

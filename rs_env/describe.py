@@ -36,6 +36,15 @@ def describe_rules(view: Any) -> str:
         "A card is written as its rank and its suit: 7c is the seven of clubs, Td the ten of diamonds, Ah the ace of"
         " hearts; the ranks are 2 to 9, T, J, Q, K, A, and the ace is high.",
         f"The deck has the cards {cards_text(members(rules['deck']))}.",
+        *rule_sentences(view),
+    ]
+    return " ".join(told)
+
+
+def rule_sentences(view: Any) -> list[str]:
+    """The sentences of `describe_rules` that tell how it is played, without seats and how cards are written."""
+    rules = as_one_view(view)[0]["rules"]
+    told = [
         "The leader of a trick plays any card. The others, clockwise, must follow suit if they can.",
         *_void(rules),
         "When everybody has played, the trick leaves the game, and its highest card of the led suit"
@@ -48,7 +57,7 @@ def describe_rules(view: Any) -> str:
         told.append("These are penalty points: few are good.")
     if rules["target"]:
         told.append(f"Deals are played, and their points added up, until somebody has {rules['target']:g}.")
-    return " ".join(told)
+    return told
 
 
 def _void(rules: np.void) -> Iterable[str]:
@@ -67,7 +76,7 @@ def _void(rules: np.void) -> Iterable[str]:
         yield "A player who can follow may play a trump instead."
     if rules["silent_catch"] >= 0:
         yield (
-            "A player who could follow may play another card silently; with probability"
+            "A player who cannot follow may also play another card silently; with probability"
             f" {rules['silent_catch']:g} the table notices that, and then the player takes the trick and as many dead"
             " cards as it has."
         )

@@ -110,6 +110,7 @@ def _baselines() -> None:
             agent.act(views)
         if isinstance(agent, RuleBasedAgent):
             agent.policy(views)
+            agent.tip_values(views)
         if isinstance(agent, Pimc):
             agent.values(views)
     outs, logits = guided.new_side_by_side(1), np.zeros((1, NUM_ACTIONS), np.float32)

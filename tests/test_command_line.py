@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -237,6 +238,26 @@ def test_bench_gives_a_figure_for_each_way_to_play(capsys: Any) -> None:
     assert len(lines) == 4 and all(line.endswith(" random actions a second") for line in lines[1:])
     assert main(["bench", "--seconds", "-1"]) == 2
     assert "seconds=-1.0" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_a_shell_completes_commands_flags_and_names(capsys: Any) -> None:
+    assert main(["completion"]) == 0
+    script = capsys.readouterr().out
+    for words, found in (
+        (["pl"], ["play"]),
+        (["arena", "le"], ["league"]),
+        (["play", "--peo"], ["--people"]),
+        (["play", "--text", "--agents", "low", "heu"], ["heuristic"]),
+        (["arena", "league", "--rules", "sch"], ["schweller"]),
+        (["arena", "duel", "exp"], ["expert"]),
+        (["arena", "duel", "low", "--sit"], ["--sitting"]),
+        (["watch", "--no"], ["--no-browser"]),
+        (["watch", "ga"], []),  # a file
+    ):
+        ask = f"COMP_WORDS=(rs-env {' '.join(words)}); COMP_CWORD={len(words)}; _rs_env; echo ${{COMPREPLY[@]}}"
+        done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True)
+        assert (done.stdout.split(), done.stderr) == (found, ""), words
 
 
 def test_the_console_script_is_the_command() -> None:

@@ -16,7 +16,7 @@ from rs_env import Game, Rules, belief
 from rs_env.baselines.language_model import LanguageModel
 from rs_env.baselines.logits import LogitsAgent
 from rs_env.cards import PICKUP, action_text, cards_text
-from rs_env.describe import describe, describe_rules, parse_action
+from rs_env.describe import describe, describe_rules, parse_action, rule_sentences
 from rs_env.testing import check_agent
 
 RUN = Path(__file__).parents[1] / "examples" / "language_model" / "run.py"
@@ -65,6 +65,8 @@ def test_every_option_of_the_rules_is_told() -> None:
         {"scoring": "cards"}, {"scoring": "parlett"}, {"target": 3}, {"max_actions": 77}, {"num_players": 3},
     ):  # fmt: skip
         assert describe_rules(Game(**options).view(0)) != plain, options
+    silent = [told for told in rule_sentences(Game(silent_catch=0.5).view(0)) if "silently" in told]
+    assert len(silent) == 1 and silent[0].startswith("A player who cannot follow")
 
 
 def test_a_match_and_a_bar_and_a_trump_stand_in_the_text() -> None:

@@ -47,7 +47,15 @@ FLOORS = (
     ("rs_env.web",),
     ("rs_env",),
     (
-        *("rs_env.warm", "rs_env.inform", "rs_env.doctor", "rs_env.command_line", "rs_env.flags", "rs_env.__main__"),
+        *(
+            "rs_env.warm",
+            "rs_env.inform",
+            "rs_env.completion",
+            "rs_env.doctor",
+            "rs_env.command_line",
+            "rs_env.flags",
+            "rs_env.__main__",
+        ),
         *("rs_env.arena.__main__", "rs_env.web.commands"),
     ),
     ("agents",),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rs_env import Game, Rules
+from rs_env.baselines import make_agent
 from rs_env.baselines.rule_based import RuleBasedAgent
 from rs_env.baselines.tips import TIPS, weights_of
 from rs_env.cards import action_text
@@ -57,3 +58,14 @@ def test_a_tip_alone_does_what_it_says(tip: str) -> None:
 @pytest.mark.parametrize("tip", SHOWN)
 def test_its_weight_turns_it_round(tip: str) -> None:
     assert not chosen(tip, -1.0) & SHOWN[tip][-1]
+
+
+def test_what_the_tips_add_makes_the_choice() -> None:
+    game, player = Game(seed=5), make_agent("heuristic")
+    while not game.is_over:
+        view = np.array([game.view(game.turn)])
+        values, legal = player.tip_values(view)[0], game.legal_actions()
+        score = values.sum(axis=0)
+        assert np.isfinite(score[legal]).all() and np.isneginf(np.delete(score, legal)).all()
+        assert set(np.flatnonzero(score > score.max() - 1e-9)) == set(np.flatnonzero(player.policy(view)[0]))
+        game.play(legal[0])

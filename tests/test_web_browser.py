@@ -260,6 +260,11 @@ def test_what_takes_long_is_given_up_by_a_button_that_says_so(browser: Any, tmp_
     with serving(hall) as port, opened(browser, f"http://localhost:{port}{link}", WIDE) as page:
         page.wait_for_selector("#timeline rect")
         page.check("#asks")
+        process = slow.thinks()
+        page.select_option("#agent-0", "random")  # whoever is asked now does not wait for the one before
+        page.wait_for_selector("#opinions .opinion >> text=random")
+        assert is_over(process)
+        page.select_option("#agent-0", "heuristic")
         for button in ("#give-up", "#compare"):
             if button == "#compare":
                 page.uncheck("#asks")

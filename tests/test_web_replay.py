@@ -15,6 +15,8 @@ from test_sitting import Diary
 from rs_env import Game, Rules, belief, make_agent, write_records
 from rs_env.arena import league
 from rs_env.arena.report import write_report
+from rs_env.baselines.rule_based import RuleBasedAgent
+from rs_env.baselines.tips import MEANINGS, weights_of
 from rs_env.cards import action_text, members
 from rs_env.rules import PRESETS
 from rs_env.web.messages import presets, rules_form
@@ -95,21 +97,40 @@ def test_games_come_from_files_from_folders_and_from_the_arena(tmp_path: Path) -
     for number, record in ((0, records[0]), (1, records[1]), (3, records[2])):
         outline = library.game(number).outline()
         assert outline["length"] == len(record["actions"][0].split()) and outline["names"] == ["seat 0", "seat 1"]
-    with pytest.raises(ValueError, match=r"a\.jsonl, byte \d+: record: .*missing"):
+    with pytest.raises(ValueError, match=r"a\.jsonl, line 4: record: .*missing"):
         library.game(2)
     with pytest.raises(ValueError, match="game=4"):
         library.game(4)
-    (tmp_path / "nothing").mkdir()
-    with pytest.raises(ValueError, match="holds no games"):
-        Library(tmp_path / "nothing")
-    with pytest.raises(OSError, match="nothing_there"):
-        Library(tmp_path / "nothing_there")
     played_there = league(["random", "heuristic"], Rules(num_players=2), deals=4, out=tmp_path / "the arena")
     _, report = write_report(played_there, tmp_path / "the arena")
     command = f"python -m rs_env watch '{tmp_path / 'the arena'}'"
-    assert html.escape(command) in report.read_text(encoding="utf-8")
+    text = report.read_text(encoding="utf-8")
+    assert html.escape(command) in text and '<a href="games.jsonl">' in text
     played = Library(tmp_path / "the arena")
     assert len(played) >= 4 and sorted(played.game(0).names) == ["heuristic", "random"]
+
+
+def test_a_path_without_a_game_is_refused_at_once_and_told_why(tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "text").write_text("\nhello\n{}\n")
+    (tmp_path / "bytes").write_bytes(bytes(range(255, 0, -1)))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.jsonl").write_text("[1]\n")
+    for name, why in (
+        ("nowhere", "there is no such file or folder"),
+        ("nothing", "no file in it has games"),
+        ("empty", "it is empty"),
+        ("text", "text, line 2: record: not a JSON object"),
+        ("bytes", "bytes, line 1: 'utf-8' codec"),
+        ("folder", r"a\.jsonl, line 1: record=\[1\]"),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"^games='{tmp_path / name}' is not allowed: .*{why}.*; it must be a file"
+        ):
+            Library(tmp_path / name)
+    write_records(tmp_path / "text", [game_played(Rules(num_players=2)).record()])
+    assert len(Library(tmp_path / "text")) == 3  # what is wrong with a line is told where somebody asks for it
 
 
 @pytest.mark.parametrize("name", ["heuristic", "random", "pimc:worlds=4", "ismcts:iterations=20"])
@@ -125,6 +146,19 @@ def test_an_opinion_is_of_the_legal_actions_and_the_choice_is_that_of_the_agent(
     else:
         assert sum(told["numbers"].values()) == pytest.approx(1, abs=1e-3)
     assert choice(agent, position_of(game)) in game.legal_actions()
+
+
+def test_an_opinion_tells_why_by_the_tips_that_speak_for_the_choice() -> None:
+    game = Game(Rules(num_players=2, suits=2, ranks=3), deck="Kc Qc Qd Ac Kd Ad", dealer=0)
+    game.play("Kc")  # the other player, last to play, has Qc and Ac
+    last, duck = (" ".join(MEANINGS[tip].split()) for tip in ("last", "duck"))
+    assert opinion(make_agent("heuristic"), position_of(game))["why"] == [last]
+    assert opinion(make_agent("low"), position_of(game))["why"] == [duck]
+    assert opinion(make_agent("random"), position_of(game))["why"] == ["It plays at random."]
+    assert "plays each of them on" in opinion(make_agent("pimc:worlds=2"), position_of(game))["why"][0]
+    game = Game(Rules(num_players=2, suits=2, ranks=3), deck="Kc Qc Qd Ac Ad Kd", dealer=1)
+    alike = RuleBasedAgent("alike", weights_of(block=1.0))
+    assert "it draws" in opinion(alike, position_of(game))["why"][0]
 
 
 class Wanting:

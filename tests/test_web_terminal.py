@@ -169,8 +169,12 @@ def test_ctrl_c_gives_up_a_hint_and_the_process_that_thinks_about_it(
         processes.append(slow.thinks())
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
-    play_in_terminal(Session(Rules(), TABLE, 1), None, 0.0, "slow")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as commands do; a job of a shell may ignore it
+    try:
+        threading.Thread(target=interrupt).start()
+        play_in_terminal(Session(Rules(), TABLE, 1), None, 0.0, "slow")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert len(asked) == 2 and "Given up." in shown(screen) and is_over(processes[0])
 
 

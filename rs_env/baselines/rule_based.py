@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rs_env.agent import Shown, own, seeds_for
-from rs_env.baselines.tips import LADDER, TIPS, act_all, policy_all, weights_of
+from rs_env.baselines.tips import LADDER, TIPS, act_all, policy_all, shares_all, weights_of
 from rs_env.cards import NUM_ACTIONS
 from rs_env.checks import check_seed
 from rs_env.engine.view import as_views
@@ -37,6 +37,15 @@ class RuleBasedAgent(Shown):
         probabilities = np.zeros((len(views), NUM_ACTIONS))
         policy_all(self.weights, views, probabilities)
         return probabilities
+
+    def tip_values(self, views: np.ndarray) -> np.ndarray:
+        """What each tip, in the order of `TIPS`, adds to the score of each action, float64 (B, tips, 53), -inf where it
+        is not legal: an action with the highest sum is played.
+        """
+        views = as_views(views)
+        shares = np.empty((len(views), len(TIPS), NUM_ACTIONS))
+        shares_all(self.weights, views, shares)
+        return shares
 
 
 _USED, _REVERSED = 0.7, 0.1  # chances that a stranger minds a tip, and that it does the contrary

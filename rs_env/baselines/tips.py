@@ -109,7 +109,7 @@ def _block(c: Choice) -> Real:
 
 
 def _duck(c: Choice) -> Real:
-    """Follow low, for the same reason as leading low."""
+    """Follow low: high cards are kept to win tricks, which is what gives the lead."""
     return -c.rank
 
 
@@ -337,6 +337,16 @@ def act_all(w: Array, views: Views, seeds: Array, actions: Array) -> None:
         actions[i] = act(w, views[i], seeds[i], chances)
 
 
+@njit
+def _scores_of(w: Array, view: View, chances: Array, scores: Array) -> None:
+    """Write the score of each legal action, -inf for the others."""
+    chances_of(view.rules, view, view.seat, view.hand, chances)
+    for action in range(NUM_ACTIONS):
+        scores[action] = -np.inf
+        if view.legal & bit(action):
+            scores[action] = score_of(w, view.rules, view, view.seat, view.hand, action, chances)
+
+
 @njit(cache=True, nogil=True)
 def policy_all(w: Array, views: Views, probabilities: Array) -> None:
     """Write the probability of each action of the player with weights `w`, 0 before, for each view: the best ones
@@ -345,15 +355,20 @@ def policy_all(w: Array, views: Views, probabilities: Array) -> None:
     chances = np.empty(NUM_CHANCES)
     scores = np.empty(NUM_ACTIONS)
     for i in range(views.shape[0]):
-        view = views[i]
-        chances_of(view.rules, view, view.seat, view.hand, chances)
-        top = -np.inf
-        for action in range(NUM_ACTIONS):
-            scores[action] = -np.inf
-            if view.legal & bit(action):
-                scores[action] = score_of(w, view.rules, view, view.seat, view.hand, action, chances)
-                top = max(top, scores[action])
-        best = scores > top - TIE_BREAK
+        _scores_of(w, views[i], chances, scores)
+        best = scores > scores.max() - TIE_BREAK
         for action in range(NUM_ACTIONS):
             if best[action]:
                 probabilities[i, action] = 1.0 / best.sum()
+
+
+@njit(cache=True, nogil=True)
+def shares_all(w: Array, views: Views, shares: Array) -> None:
+    """Write what each tip adds to the score of each legal action for each view, (B, tips, 53), -inf for others."""
+    chances = np.empty(NUM_CHANCES)
+    alone = np.zeros(w.shape[0])
+    for i in range(views.shape[0]):
+        for tip in range(w.shape[0]):
+            alone[tip] = w[tip]
+            _scores_of(alone, views[i], chances, shares[i, tip])
+            alone[tip] = 0.0

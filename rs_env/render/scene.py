@@ -134,7 +134,7 @@ class _Layout:
             told = f"deal {table.deal} to {table.target:g}, {told}"
         right = self.width - _MARGIN
         self._text(right, 18, told, 15, theme.quiet, "end")
-        title = ", ".join((table.rules.replace("_", " ").capitalize(), *table.facts))
+        title = ", ".join((table.rules.capitalize(), *table.facts)).replace("_", " ").replace("=", " ")
         free = right - _MARGIN - text_width(told, 15) - 20
         self._text(_MARGIN, 18, elided(title, 18, free), 18, theme.ink)
         x = right

@@ -266,7 +266,7 @@ def table_of_record(
     name, changes = preset_of(rules)
     return Table(
         rules=name,
-        facts=tuple(f"{option}={value}" for option, value in changes.items()),
+        facts=tuple(f"{option}={_number(value)}" for option, value in changes.items()),
         viewer=viewer,
         seats=tuple(seats),
         turn=turn,
@@ -312,6 +312,11 @@ def _played(packed: Any, players: int) -> list[int | None]:
 
 def _optional(value: Any) -> int | None:
     return None if value < 0 else int(value)
+
+
+def _number(value: Any) -> str:
+    """A value of an option, a whole number without a point."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _plain(described: Any) -> dict[str, Any]:

@@ -58,6 +58,7 @@ class _Served:
         """Serve until Ctrl-C. Raises OSError where the port is taken."""
         from rs_env.web.serving import serve
 
+        _practise()
         serve(hall, address, self.host, check_whole("port", self.port, 0, 65535), not self.no_browser)
 
 
@@ -98,6 +99,15 @@ class Play(_Served):
         if people < rules.num_players and not self.agents:
             raise ValueError("agents=() is not allowed: somebody must sit on the seats that people leave")
         return [PERSON] * people + list(islice(cycle(self.agents), rules.num_players - people))
+
+
+def _practise() -> None:
+    """Play a small game to its end: what a game needs is compiled once, and a server that compiles answers nobody."""
+    session = Session(Rules.preset("tiny", max_actions=12), [PERSON, PERSON], 0)
+    while (turn := session.game.turn) is not None:
+        session.table(turn)
+        session.play(session.player_at(turn), session.game.legal_actions()[0], session.version)
+    session.table(None)
 
 
 def _checked_folder(folder: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rs_env.checks import check_whole
+from rs_env.describe import rule_sentences
 from rs_env.game import Game
 from rs_env.record import replay
 from rs_env.render.table import shown_name, table_of_game
@@ -16,6 +17,7 @@ from rs_env.web.story import Story, story_of
 from rs_env.web.thinking import Position, Sitting, chances, position_of
 
 _LONGEST_LINE = 1 << 24  # bytes of one game
+_LONGEST_REASON = 300  # characters of what is wrong with a line
 
 
 class Replay:
@@ -48,7 +50,7 @@ class Replay:
             "over": game.is_over,
             "truncated": game.truncated,
             "scores": game.scores(),
-            "preset": table_of_game(game).rules,
+            "told": rule_sentences(game.view(0)),
             "remembered": len(self.sitting.games),
         }
 
@@ -72,18 +74,30 @@ class Replay:
 class Library:
     """The games of a file of records, a line each, of a folder of such files, or of a folder of the arena.
 
-    Raises ValueError, naming the path, where there is no game. Games are read when they are asked for.
+    Raises ValueError, naming the path and why, where there is no game. Games are read when they are asked for.
     """
 
     def __init__(self, path: str | Path) -> None:
         path = Path(path)
+        if not path.exists():
+            raise _refused(path, "there is no such file or folder")
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         self.name = path.name or str(path)
-        self._places = [(file, offset) for file in files for offset in _lines(file)]
+        self._places = [(file, line, offset) for file in files for line, offset in _lines(file)]
         if not self._places:
-            raise ValueError(
-                f"{path} holds no games: it must be a file of records, or a folder with such files (*.jsonl)"
-            )
+            raise _refused(path, "no file in it has games" if path.is_dir() else "it is empty")
+        self._check(path)
+
+    def _check(self, path: Path) -> None:
+        """Raise ValueError, with what is wrong with the first line, unless some line is a game."""
+        first = ""
+        for number in range(len(self)):
+            try:
+                self._read(number)
+                return
+            except ValueError as error:
+                first = first or str(error)
+        raise _refused(path, first)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -94,15 +108,16 @@ class Library:
         return Replay(story_of(game), names_of(record), self._sitting(number, record))
 
     def _read(self, number: int) -> tuple[dict[str, Any], Game]:
-        file, offset = self._places[number]
+        file, line, _ = self._places[number]
         try:
-            record = json.loads(self._line(number))
-            return record, replay(record)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{file}, byte {offset}: {error}") from None
+            text = self._line(number).decode()
+            game = replay(text)
+            return json.loads(text), game
+        except ValueError as error:
+            raise ValueError(f"{file}, line {line}: {_shortened(str(error))}") from None
 
     def _line(self, number: int) -> bytes:
-        file, offset = self._places[number]
+        file, _, offset = self._places[number]
         with file.open("rb") as opened:
             opened.seek(offset)
             return opened.readline(_LONGEST_LINE)
@@ -134,15 +149,26 @@ def sitting_of(record: dict[str, Any]) -> tuple[Any, int]:
     return None, 0
 
 
-def _lines(file: Path) -> list[int]:
-    """Where the lines of a file begin, empty ones left out."""
-    offsets, offset = [], 0
+def _shortened(told: str) -> str:
+    return told if len(told) <= _LONGEST_REASON else f"{told[:_LONGEST_REASON]} ..."
+
+
+def _refused(path: Path, why: str) -> ValueError:
+    return ValueError(
+        f"games={str(path)!r} is not allowed: {why}; it must be a file of records, a folder of such files (*.jsonl), or"
+        " a folder of the arena"
+    )
+
+
+def _lines(file: Path) -> list[tuple[int, int]]:
+    """The numbers of the lines of a file, from 1, and where they begin; empty ones are left out."""
+    places, offset = [], 0
     with file.open("rb") as opened:
-        for line in opened:
+        for number, line in enumerate(opened, 1):
             if line.strip():
-                offsets.append(offset)
+                places.append((number, offset))
             offset += len(line)
-    return offsets
+    return places
 
 
 def names_of(record: dict[str, Any]) -> list[str] | None:

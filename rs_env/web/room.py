@@ -88,6 +88,7 @@ class Room(Desk):
                 {session.seat_of(n) for c in self.connections if (n := self._number(c.role)) is not None}
             ),
             "open": session.game.is_over or (number is None and not session.persons),
+            "told": session.told,
         }
         if role.control:
             state |= {

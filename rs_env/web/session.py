@@ -18,6 +18,7 @@ from rs_env.arena.players import agent_seed
 from rs_env.arena.sitting import Memories
 from rs_env.baselines import as_agent
 from rs_env.checks import check_seed
+from rs_env.describe import rule_sentences
 from rs_env.engine.view import as_one_view
 from rs_env.game import Game
 from rs_env.history import Histories
@@ -59,7 +60,7 @@ class Session:
     decks and draws, None: a fresh one. Raises ValueError for another number of players, and for what is no agent.
 
     A player who sat on seat s at first sits on seat (s + shift) % n. `auto`: numbers of persons whose turns without a
-    choice are played for them. `sitting`: the deals that agents remember.
+    choice are played for them. `sitting`: the deals that agents remember. `told`: the rules in sentences.
     """
 
     def __init__(self, rules: Rules, players: Sequence[str], seed: int | None = None) -> None:
@@ -82,6 +83,7 @@ class Session:
         self._wins = [0.0] * len(players)
         self._deals = 0
         self._story = Story(Game(rules, self.seed))
+        self.told = rule_sentences(self.game.view(0))
         self._sittings, self.sitting = 0, Sitting()
         self._sit_down()
 

@@ -152,6 +152,8 @@ class _Terminal:
         self._message = Text(
             f"{told['agent']} takes {told['choice']}" + (f" ({told['kind']}: {shown})" if shown else "")
         )
+        if told["why"]:
+            self._message.append(f"\n{told['why'][0]}", style="dim")
 
     def _position(self) -> Position:
         """What the adviser is asked, with what it remembers of earlier deals."""

@@ -11,11 +11,14 @@ from rs_env import belief
 from rs_env.agent import Agent, ask, draws_by_seed
 from rs_env.arena.players import agent_seed
 from rs_env.arena.sitting import Memories
+from rs_env.baselines.rule_based import RuleBasedAgent
+from rs_env.baselines.tips import MEANINGS, TIE_BREAK, TIPS
 from rs_env.cards import NUM_CARDS, action_text, members
 from rs_env.engine.view import as_one_view
 from rs_env.game import Game
 from rs_env.history import Histories
 
+_REASONS = 3  # that are told of a choice
 _DRAWS = 16  # times an agent without values is asked, with other seeds, to tell how often it chooses what
 
 
@@ -79,7 +82,8 @@ def opinion(agent: Agent, position: Position) -> dict[str, Any]:
 
     ``agent``: its name. ``choice``: the action it takes. ``kind``: "values", what it takes each legal action to be
     worth, or "shares", how often it chooses each of them in `_DRAWS` askings with other seeds, or "" where its draws
-    cannot be chosen. ``numbers``: for each legal action, by text. Raises what the agent raises.
+    cannot be chosen. ``numbers``: for each legal action, by text. ``why``: reasons of the choice in words, the
+    weightiest first; empty where there was none or the agent has none to tell. Raises what the agent raises.
     """
     legal = members(position.views["legal"][0])
     kind, numbers = "", dict[int, float]()
@@ -93,12 +97,28 @@ def opinion(agent: Agent, position: Position) -> dict[str, Any]:
         memories = None if position.memories is None else position.memories[same]
         chosen = ask(agent, position.views[same], np.arange(_DRAWS, dtype=np.uint64), histories, memories)
         kind, numbers = "shares", {action: float(np.mean(chosen == action)) for action in legal}
+    chosen_now = choice(agent, position)
     return {
         "agent": agent.name,
-        "choice": action_text(choice(agent, position)),
+        "choice": action_text(chosen_now),
         "kind": kind,
         "numbers": {action_text(action): round(number, 4) for action, number in numbers.items()},
+        "why": _reasons(agent, position.views, chosen_now) if len(legal) > 1 else [],
     }
+
+
+def _reasons(agent: Agent, views: np.ndarray, action: int) -> list[str]:
+    """Why the agent prefers an action to the other legal ones, as far as it can be told."""
+    if hasattr(agent, "values"):
+        return ["It deals the unseen cards in many ways that fit what was seen, and plays each of them on."]
+    if not isinstance(agent, RuleBasedAgent):
+        return []
+    if not agent.weights.any():
+        return ["It plays at random."]
+    values, others = agent.tip_values(views)[0], [other for other in members(views["legal"][0]) if other != action]
+    gain = values[:, action] - values[:, others].mean(axis=1)
+    tips = [tip for tip in np.argsort(-gain, kind="stable")[:_REASONS] if gain[tip] > max(TIE_BREAK, gain.max() / 10)]
+    return [" ".join(MEANINGS[TIPS[tip]].split()) for tip in tips] or ["Nothing speaks for one of them: it draws."]
 
 
 def chances(view: Any) -> list[dict[str, float]]:

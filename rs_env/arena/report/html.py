@@ -56,7 +56,8 @@ def page(league: League, folder: str | Path | None = None) -> str:
 def _watching(folder: str | Path) -> str:
     command = f"python -m rs_env watch {shlex.quote(str(folder))}"
     told = "To watch them, with what agents make of each decision:"
-    return f"\n<h2>Games</h2>\n<p>{told} <code>{escape(command)}</code></p>"
+    file = 'They are the lines of <a href="games.jsonl">games.jsonl</a>.'
+    return f"\n<h2>Games</h2>\n<p>{told} <code>{escape(command)}</code></p>\n<p>{file}</p>"
 
 
 def _table(table: Table) -> str:

@@ -89,7 +89,7 @@ export function help() {
         ["d", "next difference"],
         ["space", "play on by itself"],
         ["Home End", "beginning, end"],
-        ["Esc", "back to the table"],
+        ...(page.hello.mode === "table" ? [["Esc", "back to the table"]] : []),
       ]
     : [
         ["← →", "go through the cards that may be played"],
@@ -110,11 +110,11 @@ export function help() {
     el(
       "form",
       { method: "dialog" },
-      el("h2", { id: "help-title" }, "Rolling Stone"),
+      el("h2", { id: "help-title", tabindex: -1, autofocus: true }, "Rolling Stone"),
       el(
-        "p",
+        "ul",
         {},
-        "Follow the suit that was led. If you have none of it, you pick up the trick and lead. If all have followed, the highest card leads next and the trick is out of play. Who is first to be rid of all cards wins.",
+        ((page.lookback ? page.lookback.outline?.told : null) ?? page.state?.told ?? []).map((told) => el("li", {}, told)),
       ),
       el("h3", {}, "Keys"),
       el(

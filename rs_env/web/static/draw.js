@@ -29,7 +29,7 @@ export function drawNow() {
     playable: own !== null && table.turn === own && !state.failure,
   });
   find("#hand").setAttribute("aria-label", "Your cards");
-  find("#facts").textContent = [`Rules: ${table.rules.replaceAll("_", " ")}`, ...table.facts].join(", ");
+  find("#facts").textContent = [`Rules: ${table.rules}`, ...table.facts].join(", ").replaceAll("_", " ").replaceAll("=", " ");
   const trumps = table.led && table.trump;
   drawStatus(toDo({ ...state, silent: !trumps }, table, names, own), table.turn === own && own !== null);
   drawActions();

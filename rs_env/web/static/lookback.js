@@ -78,7 +78,7 @@ export class Lookback {
       this.show();
     } else if (message.type === "think") {
       this.waiting = false;
-      if (here && message.at === this.at) this.opinions = message;
+      if (here && message.at === this.at && this.asked === this.chosen()) this.opinions = message;
       this.think();
       this.update();
     } else if (message.type === "compare" && here) {
@@ -97,7 +97,8 @@ export class Lookback {
   stopped(question) {
     if (question === "think") {
       this.waiting = false;
-      this.opinions = { at: this.at, opinions: [] };
+      if (this.asked !== this.chosen()) this.think();
+      else this.opinions = { at: this.at, opinions: [] };
     } else this.compared = 0;
     this.update();
   }
@@ -127,7 +128,13 @@ export class Lookback {
     this.opinions = null;
     if (!this.outline.free[this.at]) return;
     const agents = [...new Set(this.agents)];
+    this.asked = this.chosen();
     this.waiting = agents.length > 0 && this.send("think", { game: this.outline.game, at: this.at, agents });
+  }
+
+  /** The agents that are chosen, as a text; a question to others is of no use any more. */
+  chosen() {
+    return this.agents.join(" ");
   }
 
   /** Jumps to the next place, forwards or back, for which `is` holds. */
@@ -155,6 +162,7 @@ export class Lookback {
           "aria-label": place ? "Agent to compare with" : "Agent",
           onchange: (change) => {
             this.agents[place] = change.target.value;
+            if (this.waiting) this.send("stop");
             this.opinions = null;
             this.differences.clear();
             this.show();

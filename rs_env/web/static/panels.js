@@ -49,7 +49,7 @@ export function drawScore(tally, table, names, own) {
       el(
         "tbody",
         {},
-        tally.map(({ name, wins }) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, round(wins)))),
+        tally.map(({ name, wins }) => el("tr", {}, el("th", { scope: "row" }, name === names[own] ? "You" : name), el("td", {}, round(wins)))),
       ),
     );
   const shown = [totals, result, won].filter(Boolean);
@@ -58,10 +58,11 @@ export function drawScore(tally, table, names, own) {
 }
 
 /** What agents make of a decision: a bar for each legal action. */
-export function opinionTable({ agent, choice, kind, numbers }) {
+export function opinionTable({ agent, choice, kind, numbers, why }) {
   const entries = Object.entries(numbers);
   const head = el("p", {}, el("strong", {}, agent), ": ", small(choice));
-  if (!entries.length) return el("div", { class: "opinion" }, head);
+  const reasons = why.length ? el("ul", { class: "why", "aria-label": "Why" }, why.map((told) => el("li", {}, told))) : null;
+  if (!entries.length) return el("div", { class: "opinion" }, head, reasons);
   const values = entries.map(([, number]) => number);
   const low = kind === "values" ? Math.min(0, ...values) : 0,
     high = kind === "values" ? Math.max(...values) : 1;
@@ -70,6 +71,7 @@ export function opinionTable({ agent, choice, kind, numbers }) {
     "div",
     { class: "opinion" },
     head,
+    reasons,
     el(
       "table",
       {},

@@ -6,7 +6,11 @@ const ORDINALS = ["1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th"];
 export const ordinal = (place) => ORDINALS[place - 1];
 export const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const list = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
+const inText = (who) => (who === "You" ? "you" : who);
 const number = (value) => String(Math.round(value * 100) / 100);
+
+/** The same at the beginning of a sentence. */
+const listed = (names) => list(names.map((who, place) => (place ? inText(who) : who)));
 
 /** The name of a seat for the reader: "You" where it is the reader's. */
 export const called = (names, seat, own) => (seat === own ? "You" : names[seat]);
@@ -27,14 +31,14 @@ export function consequence(event, names, own) {
       parts.push(`${who(event.seat)} ${verb("pick", event.seat, own)} up ${plural(event.trick.length, "card")}`);
     else
       parts.push(
-        `${who(event.seat)} cannot follow: ${list(event.takes.map(who))} ${event.takes.length > 1 || others[0] === own ? "take" : "takes"} the cards back`,
+        `${who(event.seat)} cannot follow: ${list(event.takes.map(who).map(inText))} ${event.takes.length > 1 || others[0] === own ? "take" : "takes"} the cards back`,
       );
   } else if (event.ends === "completed" && !event.scores.length)
     parts.push(`${who(event.leads)} ${verb("lead", event.leads, own)} next`);
   if (event.out.length)
-    parts.push(`${list(event.out.map(who))} ${event.out.length > 1 || event.out[0] === own ? "are" : "is"} out`);
+    parts.push(`${listed(event.out.map(who))} ${event.out.length > 1 || event.out[0] === own ? "are" : "is"} out`);
   if (event.scores.length)
-    parts.push(`deal over: ${event.scores.map((score, seat) => `${who(seat)} ${number(score)}`).join(", ")}`);
+    parts.push(`deal over: ${event.scores.map((score, seat) => `${inText(who(seat))}: ${number(score)}`).join(", ")}`);
   return parts.join("; ");
 }
 
@@ -60,7 +64,7 @@ export function toDo(state, table, names, own) {
     return (
       how +
       (winners.length
-        ? `${list(winners.map((seat) => called(names, seat.number, own)))} ${winners.length > 1 || winners[0].number === own ? "win" : "wins"}.`
+        ? `${listed(winners.map((seat) => called(names, seat.number, own)))} ${winners.length > 1 || winners[0].number === own ? "win" : "wins"}.`
         : "Nobody wins.")
     );
   }
