@@ -138,7 +138,7 @@ def recipe(session: nox.Session, name: str) -> None:
 @nox.session(python="3.11")
 def docs(session: nox.Session) -> None:
     """The site, without a warning, into site/; every block of Python of the pages; the spelling of all texts."""
-    session.install("--editable", ".[docs,arena,train]")
+    session.install("--editable", ".[docs,arena,train,openspiel]", "sb3-contrib")
     session.run("mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
     session.run("python", "docs/run_blocks.py", *session.posargs)
     session.run("codespell")

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_NEEDS = {"torch": "import torch", "pyspiel": "pyspiel", "stable_baselines3": "sb3"}
+_NEEDS = {"torch": "import torch", "pyspiel": "spiel", "stable_baselines3": "sb3"}
 _RUN = """
 import importlib.util, json, sys
 for number, (block, needs) in enumerate(json.loads(sys.stdin.read()), 1):
