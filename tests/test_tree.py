@@ -21,9 +21,11 @@ def tree_of(visits: list[int]) -> Tree:
 
 @pytest.mark.parametrize(
     ("visits", "left", "decided"),
-    [([10, 4], 5, True), ([10, 4], 6, False), ([4, 10, 7], 2, True), ([4, 10, 7], 3, False), ([5, 5], 0, False)],
+    [([10, 4], 11, True), ([10, 4], 12, False), ([4, 10, 7], 5, True), ([4, 10, 7], 6, False), ([5, 5], 0, False)],
 )
-def test_a_search_is_decided_when_the_rest_cannot_change_it(visits: list[int], left: int, decided: bool) -> None:
+def test_a_search_is_decided_when_the_second_action_needs_most_of_the_rest(
+    visits: list[int], left: int, decided: bool
+) -> None:
     assert is_decided(tree_of(visits), new_memory(), left) is decided
 
 
