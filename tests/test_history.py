@@ -280,18 +280,19 @@ def test_what_was_played_changes_what_the_adaptive_player_does() -> None:
 
 
 def test_the_adaptive_player_stops_when_its_budget_of_actions_is_spent() -> None:
-    """`low` goes on for long: play-outs of up to 40 actions spend 40 or 200 actions before 40 iterations are done."""
+    """Among `low` an iteration takes many actions, so one or five on average are spent before all 40 are done."""
     game, _ = played(Rules(), 3, 12)
     views, done = np.array([game.view(game.turn)]), []
     assert len(game.legal_actions()) > 1
     for budget in (1, 5, 1000):
         agent = make_agent(f"adaptive:worlds=8,iterations=40,horizon=40,types=low,budget={budget}")
         agent.act(views, histories=Histories.of([game]))
-        root = agent._tree.nodes["next_sibling"], agent._tree.nodes["visits"]
-        child, visits = int(agent._tree.nodes["first_child"][0]), 0
+        nodes = agent._tree.nodes
+        child, iterations = nodes["first_child"][0], 0
         while child:
-            visits, child = visits + int(root[1][child]), int(root[0][child])
-        done.append(visits)
+            iterations += nodes["visits"][child]
+            child = nodes["next_sibling"][child]
+        done.append(iterations)
     assert 1 <= done[0] < done[1] < done[2] <= 40
     assert done[1] >= 200 // (40 + 5)  # no earlier than it must
 

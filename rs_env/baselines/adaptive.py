@@ -212,8 +212,8 @@ def adaptive_all(
             m = _pick(worlds.weights, unit(stream))
             mine.states[0] = worlds.states[m]
             stream = _assign(mine, worlds.posterior[m], seat, n, own, stream)
-            kind = brief if _meets_chance(brief, mine, seat, n) else how
-            size, taken = iterate(kind, mine, tree, size, mix(stream))
+            how_now = brief if _meets_chance(brief, mine, seat, n) else how
+            size, taken = iterate(how_now, mine, tree, size, mix(stream))
             spent += taken
         put_sure_losses_last(tree, mine)
         actions[i] = most_visited(tree, mine, view.legal, stream)
